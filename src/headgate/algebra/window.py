@@ -1,0 +1,69 @@
+"""Windows: how much of a stream an operator looks at, and how far it moves on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headgate.errors import WindowError
+from headgate.model.duration import Duration, Extent, format_duration
+from headgate.model.instant import Instant
+
+
+@dataclass(frozen=True, slots=True)
+class RangeWindow:
+    """`[RANGE size, SLIDE slide]`: time windows `[k*slide, k*slide + size)`, aligned to 1970-01-01T00:00Z."""
+
+    size: Duration
+    slide: Duration
+
+    def __post_init__(self) -> None:
+        if self.size < 0 or self.slide <= 0:
+            raise WindowError(f"the window {self} is empty", hint="write a size and a slide longer than nothing")
+
+    def ends_of(self, time: Instant) -> range:
+        """The ends of all windows that a tuple of this time falls into, in order.
+
+        >>> list(RangeWindow(10, 5).ends_of(7))
+        [10, 15]
+        """
+        last_start = time - time % self.slide
+        first_start = last_start - (self.size - 1 - (time - last_start)) // self.slide * self.slide
+        return range(first_start + self.size, last_start + self.size + 1, self.slide)
+
+    @property
+    def extents(self) -> tuple[Extent, Extent]:
+        return Extent(self.size), Extent(self.slide)
+
+    def __str__(self) -> str:
+        return f"[RANGE {format_duration(self.size)}, SLIDE {format_duration(self.slide)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class RowsWindow:
+    """`[ROWS size, SLIDE slide]`: windows of tuples `[i*slide, i*slide + size)`; only full ones give a result."""
+
+    size: int
+    slide: int
+
+    def __post_init__(self) -> None:
+        if self.size <= 0 or self.slide <= 0:
+            raise WindowError(f"the window {self} is empty", hint="write at least one row")
+
+    @property
+    def extents(self) -> tuple[Extent, Extent]:
+        return Extent(self.size, rows=True), Extent(self.slide, rows=True)
+
+    def __str__(self) -> str:
+        return f"[ROWS {self.size}, SLIDE {self.slide}]"
+
+
+@dataclass(frozen=True, slots=True)
+class NowWindow:
+    """`[NOW]`: the tuples of one instant."""
+
+    def __str__(self) -> str:
+        return "[NOW]"
+
+
+Window = RangeWindow | RowsWindow
+AnyWindow = RangeWindow | RowsWindow | NowWindow

@@ -1,0 +1,93 @@
+"""Times as everything else speaks of them: an instant is whole microseconds since 1970-01-01T00:00Z.
+
+Integers compare, subtract and align to windows without surprises; `+∞` is `END_OF_TIME`, the watermark of a finished stream.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from headgate.errors import ParseError
+
+Instant = int
+
+MICROSECOND = 1
+MILLISECOND = 1_000
+SECOND = 1_000_000
+DAY = 86_400 * SECOND
+
+START_OF_TIME: Instant = -(1 << 62)
+END_OF_TIME: Instant = 1 << 62
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?([zZ]|[+-]\d{2}(:?\d{2})?)?$")
+_ZONED = re.compile(r"([zZ]|[+-]\d{2}(:?\d{2})?)$")
+
+
+def parse_timestamp(text: str) -> Instant:
+    """Read an ISO 8601 timestamp; one without a zone is refused, because nobody can know which was meant.
+
+    >>> parse_timestamp("1970-01-01T00:00:01.5Z")
+    1500000
+    """
+    if not _TIMESTAMP.match(text):
+        raise ParseError(f"`{text}` is not a timestamp", hint="write it as `2026-01-01T08:00:00Z`")
+    if not _ZONED.search(text[10:]):
+        raise ParseError(f"timestamp `{text}` has no zone", hint=f"add one: `{text}Z`, or an offset such as `+08:00`")
+    try:
+        return from_datetime(datetime.fromisoformat(text))
+    except ValueError as error:
+        raise ParseError(f"`{text}` is not a timestamp: {error}", hint="write it as `2026-01-01T08:00:00Z`") from error
+
+
+def from_datetime(moment: datetime) -> Instant:
+    """The instant of an aware datetime."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def to_datetime(instant: Instant) -> datetime:
+    """The UTC datetime of an instant."""
+    return _EPOCH + timedelta(microseconds=instant)
+
+
+def format_timestamp(instant: Instant) -> str:
+    """Print an instant in UTC, with milliseconds, and microseconds only where there are any.
+
+    >>> format_timestamp(1500000)
+    '1970-01-01T00:00:01.500Z'
+    """
+    precision = "milliseconds" if instant % MILLISECOND == 0 else "microseconds"
+    return to_datetime(instant).isoformat(timespec=precision).replace("+00:00", "Z")
+
+
+def parse_date(text: str) -> int:
+    """Days since 1970-01-01 of an ISO date."""
+    try:
+        return (date.fromisoformat(text) - date(1970, 1, 1)).days
+    except ValueError as error:
+        raise ParseError(f"`{text}` is not a date", hint="write it as `2026-01-31`") from error
+
+
+def format_date(days: int) -> str:
+    """Print a date as ISO.
+
+    >>> format_date(31)
+    '1970-02-01'
+    """
+    return (date(1970, 1, 1) + timedelta(days=days)).isoformat()
+
+
+def zone(name: str) -> ZoneInfo:
+    """The time zone of that name."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ParseError(f"unknown time zone `{name}`", hint="use a name such as `UTC` or `Asia/Singapore`") from error
+
+
+def time_of_day(instant: Instant, time_zone: ZoneInfo) -> int:
+    """Microseconds since local midnight, by the wall clock of `time_zone`."""
+    local = to_datetime(instant).astimezone(time_zone)
+    return ((local.hour * 60 + local.minute) * 60 + local.second) * SECOND + local.microsecond

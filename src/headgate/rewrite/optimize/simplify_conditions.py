@@ -1,0 +1,76 @@
+"""Compute what can be computed before any tuple arrives."""
+
+from __future__ import annotations
+
+from headgate.algebra.operators import Aggregate, Join, Operator, Project, Select, Union
+from headgate.model.datatype import DataType
+from headgate.model.expression import nodes
+from headgate.model.expression.evaluate import evaluate
+from headgate.model.expression.nodes import Expression
+from headgate.model.expression.transform import rewrite
+
+
+def simplify_conditions(operator: Operator) -> Operator:
+    """Fold constants in conditions, and drop conditions that are always true.
+
+    What: `x > 2 + 3 AND 1 = 1` becomes `x > 5`.
+    Why it helps: equal conditions written differently become equal, and less is computed per tuple.
+    When it does not apply: to anything that names a column; to outputs and keys, whose text names them.
+    Why it is safe: expressions are pure and never raise; `AND TRUE` and `OR FALSE` are neutral, `AND FALSE` and `OR TRUE`
+    decide, in three-valued logic as in two-valued.
+    """
+    if isinstance(operator, Select):
+        below = simplify_conditions(operator.input)
+        predicate = simplify(operator.predicate)
+        if predicate == nodes.TRUE:
+            return below
+        unchanged = below is operator.input and predicate is operator.predicate
+        return operator if unchanged else Select(below, predicate)
+    if isinstance(operator, Join):
+        inputs = tuple(simplify_conditions(one) for one in operator.inputs)
+        on = simplify(operator.predicate) if operator.predicate is not None else None
+        on = None if on == nodes.TRUE else on
+        unchanged = on is operator.predicate and all(a is b for a, b in zip(inputs, operator.inputs, strict=True))
+        return operator if unchanged else Join(inputs, operator.ranges, on)
+    if isinstance(operator, Aggregate):
+        below = simplify_conditions(operator.input)
+        return operator if below is operator.input else Aggregate(below, operator.window, operator.keys, operator.calls)
+    if isinstance(operator, Project):
+        below = simplify_conditions(operator.input)
+        return operator if below is operator.input else Project(below, operator.outputs)
+    if isinstance(operator, Union):
+        blocks = tuple(simplify_conditions(block) for block in operator.inputs)
+        return operator if all(a is b for a, b in zip(blocks, operator.inputs, strict=True)) else Union(blocks)
+    return operator
+
+
+def simplify(condition: Expression) -> Expression:
+    """The condition with its constant parts computed."""
+    return rewrite(condition, _folded)
+
+
+def _folded(node: Expression) -> Expression:
+    if isinstance(node, nodes.And):
+        return _connected(node, neutral=True)
+    if isinstance(node, nodes.Or):
+        return _connected(node, neutral=False)
+    if not node.operands or not all(isinstance(operand, nodes.Constant) for operand in node.operands):
+        return node
+    if isinstance(node, nodes.AggregateCall | nodes.LocalTime) or node.type is DataType.NULL:
+        return node
+    return nodes.Constant(evaluate(node, _no_columns), node.type)
+
+
+def _connected(node: nodes.And | nodes.Or, neutral: bool) -> Expression:
+    kept = tuple(one for one in node.operands if not (isinstance(one, nodes.Constant) and one.value is neutral))
+    if any(isinstance(one, nodes.Constant) and one.value is (not neutral) for one in kept):
+        return nodes.Constant(not neutral, DataType.BOOLEAN)
+    if len(kept) == len(node.operands):
+        return node
+    if not kept:
+        return nodes.Constant(neutral, DataType.BOOLEAN)
+    return kept[0] if len(kept) == 1 else type(node)(kept)
+
+
+def _no_columns(column: nodes.ColumnRef) -> None:
+    raise AssertionError(f"a constant expression names {column}")
