@@ -95,7 +95,10 @@ class EventRef(Leaf):
 
     part: EventPart
     event: str
-    type: DataType = DataType.NULL
+
+    @property
+    def type(self) -> DataType:
+        return DataType.NULL if self.part == "target" else DataType.TIMESTAMP
 
 
 @dataclass(frozen=True, slots=True)

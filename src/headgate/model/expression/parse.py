@@ -169,11 +169,7 @@ class Builder:
         if isinstance(side, nodes.Constant):
             if side.type is DataType.DURATION and (other.type.numeric or other.type is DataType.NULL):
                 return _in_units(side, self._unit(other))
-            if side.type is DataType.STRING and isinstance(side.value, str):
-                if other.type is DataType.TIMESTAMP:
-                    return nodes.Constant(parse_timestamp(side.value), DataType.TIMESTAMP)
-                if other.type is DataType.DATE:
-                    return nodes.Constant(parse_date(side.value), DataType.DATE)
+            side = text_as(side, other.type)
         if side.type is DataType.TIMESTAMP and other.type is DataType.TIME_OF_DAY:
             return nodes.LocalTime(side, self._zone(side))
         return side
@@ -188,6 +184,16 @@ class Builder:
     def _zone(self, expression: Expression) -> str:
         columns = nodes.columns_of(expression)
         return self.scope.column(columns[0].source or None, columns[0].name)[2] if columns else "UTC"
+
+
+def text_as(constant: nodes.Constant, kind: DataType) -> nodes.Constant:
+    """A text literal that is compared with a timestamp or a date stands for one."""
+    if constant.type is DataType.STRING and isinstance(constant.value, str):
+        if kind is DataType.TIMESTAMP:
+            return nodes.Constant(parse_timestamp(constant.value), kind)
+        if kind is DataType.DATE:
+            return nodes.Constant(parse_date(constant.value), kind)
+    return constant
 
 
 def _in_units(duration: nodes.Constant, unit: int) -> nodes.Constant:
@@ -319,12 +325,10 @@ def _like(builder: Builder, tree: exp.Expr) -> Expression:
 def _cast(builder: Builder, tree: exp.Expr) -> Expression:
     only(tree, "this", "to")
     target = parse_type(cast(exp.DataType, tree.args["to"]).this.value)
-    if isinstance(tree.this, exp.Literal) and tree.this.is_string:
-        if target is DataType.TIMESTAMP:
-            return nodes.Constant(parse_timestamp(tree.this.name), target)
-        if target is DataType.DATE:
-            return nodes.Constant(parse_date(tree.this.name), target)
-    return nodes.Cast(builder.build(tree.this), target)
+    operand = builder.build(tree.this)
+    if isinstance(operand, nodes.Constant) and target in (DataType.TIMESTAMP, DataType.DATE):
+        return text_as(operand, target)
+    return nodes.Cast(operand, target)
 
 
 def _case(builder: Builder, tree: exp.Expr) -> Expression:
