@@ -14,7 +14,7 @@ from headgate.model.datatype import DataType
 from headgate.model.expression import nodes
 from headgate.model.expression.nodes import Expression
 from headgate.model.expression.print import to_text
-from headgate.model.expression.transform import with_operands
+from headgate.model.expression.transform import flattened, with_operands
 
 _FLIPPED: dict[str, nodes.ComparisonSign] = {">": "<", ">=": "<="}
 _OPPOSITE: dict[str, nodes.ComparisonSign] = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -41,9 +41,8 @@ def _canonical(node: Expression, negated: bool) -> Expression:
 
 def _joined(kind: type[nodes.And | nodes.Or], operands: Iterable[Expression]) -> Expression:
     flat: dict[str, Expression] = {}
-    for operand in operands:
-        for part in operand.operands if isinstance(operand, kind) else (operand,):
-            flat.setdefault(to_text(part), part)
+    for part in flattened(kind, operands):
+        flat.setdefault(to_text(part), part)
     parts = tuple(flat[text] for text in sorted(flat))
     return parts[0] if len(parts) == 1 else kind(parts)
 

@@ -22,6 +22,7 @@ from headgate.model.expression import nodes
 from headgate.model.expression.functions import FUNCTIONS
 from headgate.model.expression.nodes import Expression
 from headgate.model.expression.tokens import DURATION, EVENT, TIME_OF_DAY, place_of, tokenize
+from headgate.model.expression.transform import flattened
 from headgate.model.instant import SECOND, parse_date, parse_timestamp
 from headgate.model.schema import Column
 
@@ -365,8 +366,8 @@ _BUILDERS: dict[type[exp.Expr], Callable[[Builder, exp.Expr], Expression]] = {
     exp.Boolean: lambda _, tree: nodes.Constant(bool(tree.this), DataType.BOOLEAN),
     exp.Null: lambda _, __: nodes.NULL,
     exp.Paren: lambda builder, tree: builder.build(tree.unnest()),
-    exp.And: lambda builder, tree: nodes.And(builder.chain(tree, exp.And)),
-    exp.Or: lambda builder, tree: nodes.Or(builder.chain(tree, exp.Or)),
+    exp.And: lambda builder, tree: nodes.And(flattened(nodes.And, builder.chain(tree, exp.And))),
+    exp.Or: lambda builder, tree: nodes.Or(flattened(nodes.Or, builder.chain(tree, exp.Or))),
     exp.Not: lambda builder, tree: nodes.Not(builder.build(tree.this)),
     exp.EQ: _compare("="),
     exp.NEQ: _compare("<>"),

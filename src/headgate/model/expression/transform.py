@@ -36,6 +36,13 @@ def _changed(value: object, change: Callable[[Expression], Expression]) -> objec
     return value
 
 
+def flattened(kind: type[nodes.And | nodes.Or], operands: Iterable[Expression]) -> tuple[Expression, ...]:
+    """The operands of a chain, those of its own kind taken apart: `a AND (b AND c)` has three."""
+    return tuple(
+        part for operand in operands for part in (operand.operands if isinstance(operand, kind) else (operand,))
+    )
+
+
 def conjuncts(condition: Expression | None) -> tuple[Expression, ...]:
     """The conditions that must all hold; none for no condition."""
     if condition is None:
