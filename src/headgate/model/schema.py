@@ -100,7 +100,12 @@ class StreamSchema:
 
     def position(self, name: str) -> int:
         """Where the column stands among the declared ones."""
-        return self.names.index(self.column(name).name)
+        found = self._positions.get(name)
+        return found if found is not None else self._positions[self.column(name).name]
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {column.name: position for position, column in enumerate(self.columns)}
 
 
 class StreamCatalog:

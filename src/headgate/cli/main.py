@@ -1,0 +1,41 @@
+"""The `headgate` program: one thin command per file, errors turned into one message and an exit code."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from headgate.cli import explain as explain_command
+from headgate.cli import run as run_command
+from headgate.cli import test as test_command
+from headgate.cli.terminal import BAD_INPUT, print_error
+from headgate.errors import HeadgateError
+
+app = typer.Typer(
+    name="headgate",
+    help="Continuous, fine-grained access control for data streams and tables on Apache Spark.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(run_command.run)
+app.command()(test_command.test)
+app.command()(explain_command.explain)
+
+
+@app.callback()
+def _root() -> None:
+    """Every command: --help with an example, --json for machines."""
+
+
+def main() -> None:
+    """The console script. A user's mistake ends in exit code 2 and a message, never in a traceback."""
+    try:
+        app()
+    except HeadgateError as error:
+        print_error(error)
+        sys.exit(BAD_INPUT)
+    except KeyboardInterrupt:
+        sys.exit(130)
