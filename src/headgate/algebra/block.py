@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headgate.algebra.operators import Aggregate, Join, Operator, Output, Project, Select, Source
+from headgate.algebra.transform import over_groups
 from headgate.algebra.window import AnyWindow, NowWindow, RangeWindow, RowsWindow, Window
 from headgate.errors import InputError, WindowError
 from headgate.model.duration import Duration
@@ -20,7 +21,7 @@ from headgate.model.expression.transform import conjunction, conjuncts
 
 @dataclass(frozen=True)
 class Block:
-    """The clauses of one block; `window` is None where nothing is aggregated, `ranges` empty where nothing is joined."""
+    """The clauses of one block: `window` is None where nothing is aggregated, `ranges` empty without a join."""
 
     sources: tuple[Source, ...]
     ranges: tuple[Duration, ...]
@@ -57,7 +58,7 @@ def block_of(project: Project) -> Block:
     """Take a block apart, wherever its predicates have been moved to."""
     below = project.input
     having: list[Expression] = []
-    while isinstance(below, Select) and _over_groups(below):
+    while isinstance(below, Select) and over_groups(below):
         having[:0] = conjuncts(below.predicate)
         below = below.input
     aggregate = below if isinstance(below, Aggregate) else None
@@ -79,13 +80,6 @@ def region_of(region: Operator) -> tuple[tuple[Source, ...], tuple[Duration, ...
     """Sources, ranges and conditions of everything below the groups or the projection."""
     joins = [operator for operator in region.walk() if isinstance(operator, Join)]
     return region.sources, joins[0].ranges if joins else (), tuple(_predicates(region))
-
-
-def _over_groups(select: Select) -> bool:
-    below: Operator = select
-    while isinstance(below, Select):
-        below = below.input
-    return isinstance(below, Aggregate)
 
 
 def _predicates(region: Operator) -> list[Expression]:

@@ -13,6 +13,7 @@ from itertools import groupby, islice, permutations, product
 
 from headgate.algebra.block import region_of
 from headgate.algebra.operators import Aggregate, Operator, Project, Select, Source, Union
+from headgate.algebra.transform import over_groups
 from headgate.model.expression.canonical import canonical
 from headgate.model.expression.nodes import Expression
 from headgate.model.expression.print import quote_name, to_text
@@ -33,13 +34,9 @@ def canonical_text(operator: Operator) -> str:
     if isinstance(operator, Union):
         return "union(" + ", ".join(sorted(canonical_text(block) for block in operator.inputs)) + ")"
     region = operator
-    while isinstance(region, Project | Aggregate) or (isinstance(region, Select) and _above_groups(region)):
-        region = region.input
+    while isinstance(region, Project) or over_groups(region):
+        region = region.inputs[0]
     return min(_text(operator, names) for names in _namings(region))
-
-
-def _above_groups(select: Select) -> bool:
-    return any(isinstance(operator, Aggregate) for operator in select.walk())
 
 
 def _namings(region: Operator) -> Iterator[dict[str, str]]:
@@ -67,7 +64,7 @@ def _text(operator: Operator, names: dict[str, str]) -> str:
         keys = ", ".join(sorted(map(named, operator.keys)))
         calls = ", ".join(sorted(map(named, operator.calls)))
         return f"aggregate({operator.window}; {keys}; {calls})({_text(operator.input, names)})"
-    if isinstance(operator, Select) and _above_groups(operator):
+    if isinstance(operator, Select) and over_groups(operator):
         having: list[Expression] = []
         below: Operator = operator
         while isinstance(below, Select):

@@ -6,8 +6,8 @@
     Region   =  Source | Select(Region) | Join(One, One, ...) | Select(Join)
     One      =  Source | Select(One)                                   a region of one source
 
-An operator refuses inputs of another shape, columns its input does not have, and windows that mean nothing: whoever holds
-an operator holds a query that makes sense.
+An operator refuses inputs of another shape, columns its input does not have, and windows that mean nothing: whoever
+holds an operator holds a query that makes sense.
 """
 
 from __future__ import annotations
@@ -157,9 +157,8 @@ class Aggregate(Operator):
         self._check_window()
 
     def _check_window(self) -> None:
-        if isinstance(self.window, RangeWindow):
-            if self.window.size == 0 or self.window.slide > self.window.size:
-                raise WindowError(f"the window {self.window} leaves gaps", hint="the slide is at most the range")
+        if isinstance(self.window, RangeWindow) and not 0 < self.window.slide <= self.window.size:
+            raise WindowError(f"the window {self.window} leaves gaps", hint="the slide is at most the range")
         for join in self.walk():
             if isinstance(join, Join):
                 if isinstance(self.window, RowsWindow):

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headgate.algebra.block import Block
-from headgate.model.expression.nodes import AggregateCall, Expression, columns_of
-from headgate.model.expression.transform import with_operands
+from headgate.model.expression.nodes import AggregateCall, ColumnRef, Expression, columns_of
 from headgate.model.privilege import ASSIST, READ
 
 
@@ -49,16 +48,14 @@ def _named(expression: Expression, privilege: str) -> Iterator[Use]:
 
 
 def _outside_calls(expression: Expression, privilege: str) -> Iterator[Use]:
-    yield from _named(without_calls(expression), privilege)
+    for column in columns_outside_calls(expression):
+        yield Use(column.source, column.name, privilege)
 
 
-def without_calls(expression: Expression) -> Expression:
-    """The expression with the arguments of aggregate functions left out."""
+def columns_outside_calls(expression: Expression) -> tuple[ColumnRef, ...]:
+    """The columns an expression over groups names as keys, not as arguments of aggregate functions."""
     if isinstance(expression, AggregateCall):
-        return AggregateCall("count", None)
-    return with_operands(expression, without_calls)
-
-
-def counts_tuples(block: Block) -> bool:
-    """Whether the block asks how many tuples there are, whatever is in them."""
-    return any(call.argument is None or not columns_of(call.argument) for call in block.calls)
+        return ()
+    if isinstance(expression, ColumnRef):
+        return (expression,)
+    return tuple(dict.fromkeys(column for operand in expression.operands for column in columns_outside_calls(operand)))

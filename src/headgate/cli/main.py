@@ -8,6 +8,7 @@ import typer
 
 from headgate.cli import explain as explain_command
 from headgate.cli import run as run_command
+from headgate.cli import simulate as simulate_command
 from headgate.cli import test as test_command
 from headgate.cli.terminal import BAD_INPUT, print_error
 from headgate.errors import HeadgateError
@@ -23,6 +24,7 @@ app = typer.Typer(
 app.command()(run_command.run)
 app.command()(test_command.test)
 app.command()(explain_command.explain)
+app.command()(simulate_command.simulate)
 
 
 @app.callback()

@@ -17,11 +17,11 @@ from typing import Any, cast
 import z3  # type: ignore[import-untyped]  # the package ships no types
 
 from headgate.model.datatype import DataType, Value
-from headgate.model.instant import DAY
 from headgate.model.expression import nodes
 from headgate.model.expression.canonical import canonical
 from headgate.model.expression.nodes import Expression
 from headgate.model.expression.print import to_text
+from headgate.model.instant import DAY
 
 TIMEOUT_MILLISECONDS = 500
 

@@ -30,9 +30,9 @@ Model = TypeVar("Model", bound=BaseModel)
 _INTEGER = re.compile(r"[-+]?[0-9]+$|0o[0-7]+$|0x[0-9a-fA-F]+$")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$")
 _CONSTANTS = {
-    **{text: None for text in ("", "~", "null", "Null", "NULL")},
-    **{text: True for text in ("true", "True", "TRUE")},
-    **{text: False for text in ("false", "False", "FALSE")},
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 
 

@@ -20,12 +20,12 @@ _UNITS: dict[str, int] = {
     "d": DAY,
 }
 _SPELLINGS: dict[str, str] = {
-    **{name: "us" for name in ("us", "microsecond", "microseconds")},
-    **{name: "ms" for name in ("ms", "millisecond", "milliseconds")},
-    **{name: "s" for name in ("s", "sec", "secs", "second", "seconds")},
-    **{name: "min" for name in ("m", "min", "mins", "minute", "minutes")},
-    **{name: "h" for name in ("h", "hr", "hrs", "hour", "hours")},
-    **{name: "d" for name in ("d", "day", "days")},
+    **dict.fromkeys(("us", "microsecond", "microseconds"), "us"),
+    **dict.fromkeys(("ms", "millisecond", "milliseconds"), "ms"),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), "min"),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), "h"),
+    **dict.fromkeys(("d", "day", "days"), "d"),
 }
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*$")
 _ROWS = re.compile(r"\s*(\d+)\s+rows?\s*$", re.IGNORECASE)

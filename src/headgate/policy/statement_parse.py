@@ -233,7 +233,7 @@ class StatementReader(_Cursor):
         token = self.next(_SUBJECT_HINT)
         if token.token_type is TokenType.NUMBER:
             number = int(token.text) if token.text.isdecimal() else float(token.text)
-            if not math.isfinite(number):
+            if isinstance(number, float) and not math.isfinite(number):
                 raise self.source.error(token.start, f"the number {token.text} does not fit", "write a smaller one")
             return -number if negative else number
         if not negative and token.token_type is TokenType.STRING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 from headgate.errors import InputError
@@ -93,7 +92,7 @@ def _literal(value: ProfileValue) -> str:
         return "TRUE" if value else "FALSE"
     if isinstance(value, str):
         return quote_text(value)
-    if value is None or not math.isfinite(value):
+    if value is None or not -(10**400) < value < 10**400:  # nor does infinity lie between
         raise InputError(f"the value `{value}` of a profile cannot be written", hint="write a text or a number")
     return repr(value)
 

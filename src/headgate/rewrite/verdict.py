@@ -1,8 +1,8 @@
 """The verdict on a query before it runs: granted, partial or denied, per subscriber, with reasons.
 
-Punctuations do not count for it; only grants do (semantics.md, section 6). A solver decides what can ever be covered and
-what always is. Where it runs out of time the cautious answer stands: not refused for what might be covered, and never
-granted for what might be withheld.
+Punctuations do not count for it; only grants do (semantics.md, section 6). A solver decides what can ever be covered
+and what always is. Where it runs out of time the cautious answer stands: not refused for what might be covered, and
+never granted for what might be withheld.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cached_property
 from headgate.algebra.block import Block, block_of
 from headgate.algebra.operators import Output, Project, Source
 from headgate.algebra.query import Query
-from headgate.algebra.uses import uses_of, without_calls
+from headgate.algebra.uses import columns_outside_calls, uses_of
 from headgate.decision.decide import Decider, Decision, Request
 from headgate.decision.guard import Clause, Guard
 from headgate.decision.solver import Answer, can_hold
@@ -215,7 +215,7 @@ class _Judge:
                 yield (source.alias, column, privilege)
 
     def _coverable(self, output: Output) -> bool:
-        shown = [(one.source, one.name, READ) for one in columns_of(without_calls(output.expression))]
+        shown = [(one.source, one.name, READ) for one in columns_outside_calls(output.expression)]
         if any(self.never(use) for use in shown):
             return False
         calls = [node for node in walk(output.expression) if isinstance(node, AggregateCall)]
@@ -237,9 +237,9 @@ class _Judge:
             if not self.always(use):
                 yield self._withheld_text(use)
         for source in self.block.sources:
-            if not any(use[0] == source.alias for use in self._uses):
-                if not any(self.always(use) for use in self._counted(source)):
-                    yield f"tuples of `{source.stream.name}` may be withheld"
+            named = any(use[0] == source.alias for use in self._uses)
+            if not named and not any(self.always(use) for use in self._counted(source)):
+                yield f"tuples of `{source.stream.name}` may be withheld"
         for call in self.block.calls:
             if not (columns_of(call.argument) if call.argument is not None else ()) and not self._always_counted(call):
                 yield f"{to_text(call)} may leave out tuples that are not covered"

@@ -258,7 +258,7 @@ def _print_block(block: Block) -> str:
         unnamed = one.name == default_name(one.expression)
         return text(one.expression) + ("" if unnamed else f" AS {quote_name(one.name)}")
 
-    clauses = [f"SELECT {', '.join(map(output, block.outputs))} FROM {', '.join(_print_sources(block))}"]
+    clauses = [f"SELECT {', '.join(map(output, block.outputs))}", f"FROM {', '.join(_print_sources(block))}"]
     if where := conjunction(block.where):
         clauses.append(f"WHERE {text(where)}")
     if block.keys:

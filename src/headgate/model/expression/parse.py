@@ -276,11 +276,12 @@ def _literal(_: Builder, tree: exp.Expr) -> Expression:
 
 
 def _negative(builder: Builder, tree: exp.Expr) -> Expression:
-    operand = builder.build(tree.this)
-    if isinstance(operand, nodes.Constant) and isinstance(operand.value, int | float) and operand.type.numeric:
-        return (
-            _integer(-operand.value) if isinstance(operand.value, int) else nodes.Constant(-operand.value, operand.type)
-        )
+    literal = tree.this
+    if isinstance(literal, exp.Literal) and not literal.is_string and literal.name.isdigit():
+        return _integer(-int(literal.name))  # at once, for the least number has no positive counterpart
+    operand = builder.build(literal)
+    if isinstance(operand, nodes.Constant) and isinstance(operand.value, float):
+        return nodes.Constant(-operand.value, operand.type)
     return nodes.Negate(operand)
 
 

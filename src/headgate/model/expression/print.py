@@ -16,12 +16,7 @@ _OR, _AND, _NOT, _COMPARE, _ADD, _MULTIPLY, _UNARY, _ATOM = range(8)
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*$")
 _RESERVED = frozenset(
-    """all and any as asc between by case cast create cross current_date current_time current_timestamp date delete desc
-    distinct drop else end escape except exists false fetch filter first for from full group having if in inner insert
-    intersect interval into is join lateral left like limit local natural next not now null of offset on or order outer
-    over partition pivot qualify range right row rows sample select set slide some start table tablesample target then
-    time timestamp timestamptz to true union unique unnest update using values when where window with interval array map
-    struct""".split()
+    ["all", "and", "any", "as", "asc", "between", "by", "case", "cast", "create", "cross", "current_date", "current_time", "current_timestamp", "date", "delete", "desc", "distinct", "drop", "else", "end", "escape", "except", "exists", "false", "fetch", "filter", "first", "for", "from", "full", "group", "having", "if", "in", "inner", "insert", "intersect", "interval", "into", "is", "join", "lateral", "left", "like", "limit", "local", "natural", "next", "not", "now", "null", "of", "offset", "on", "or", "order", "outer", "over", "partition", "pivot", "qualify", "range", "right", "row", "rows", "sample", "select", "set", "slide", "some", "start", "table", "tablesample", "target", "then", "time", "timestamp", "timestamptz", "to", "true", "union", "unique", "unnest", "update", "using", "values", "when", "where", "window", "with", "interval", "array", "map", "struct"]
 )
 
 

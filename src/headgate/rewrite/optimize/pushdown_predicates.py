@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from headgate.algebra.operators import Aggregate, Join, Operator, Project, Select, Union
+from headgate.algebra.operators import Join, Operator, Select
+from headgate.algebra.transform import with_inputs
 from headgate.model.expression.nodes import Expression, columns_of
 from headgate.model.expression.transform import conjunction, conjuncts
 
@@ -16,21 +17,10 @@ def pushdown_predicates(operator: Operator) -> Operator:
     Why it is safe: a combination counts iff all its conditions are true, in whatever order they are asked; expressions
     never raise, so asking one earlier can tell nothing (semantics.md, section 5).
     """
-    if isinstance(operator, Project):
-        below = pushdown_predicates(operator.input)
-        return operator if below is operator.input else Project(below, operator.outputs)
-    if isinstance(operator, Aggregate):
-        below = pushdown_predicates(operator.input)
-        return operator if below is operator.input else Aggregate(below, operator.window, operator.keys, operator.calls)
-    if isinstance(operator, Union):
-        blocks = tuple(pushdown_predicates(block) for block in operator.inputs)
-        return operator if all(a is b for a, b in zip(blocks, operator.inputs, strict=True)) else Union(blocks)
-    if isinstance(operator, Select) and isinstance(operator.input, Join):
-        return _into_join(operator, operator.input)
-    if isinstance(operator, Select) and isinstance(operator.input, Aggregate):
-        below = pushdown_predicates(operator.input)
-        return operator if below is operator.input else Select(below, operator.predicate)
-    return operator
+    rebuilt = with_inputs(operator, pushdown_predicates)
+    if isinstance(rebuilt, Select) and isinstance(rebuilt.input, Join):
+        return _into_join(rebuilt, rebuilt.input)
+    return rebuilt
 
 
 def _into_join(select: Select, join: Join) -> Operator:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from headgate.algebra.operators import Aggregate, Join, Operator, Project, Select, Union
+from dataclasses import replace
+
+from headgate.algebra.operators import Join, Operator, Select
+from headgate.algebra.transform import over_groups, with_inputs
 from headgate.model.datatype import DataType
 from headgate.model.expression import nodes
 from headgate.model.expression.evaluate import evaluate
@@ -15,33 +18,22 @@ def simplify_conditions(operator: Operator) -> Operator:
 
     What: `x > 2 + 3 AND 1 = 1` becomes `x > 5`.
     Why it helps: equal conditions written differently become equal, and less is computed per tuple.
-    When it does not apply: to anything that names a column; to outputs and keys, whose text names them.
-    Why it is safe: expressions are pure and never raise; `AND TRUE` and `OR FALSE` are neutral, `AND FALSE` and `OR TRUE`
-    decide, in three-valued logic as in two-valued.
+    When it does not apply: to anything that names a column; to HAVING, outputs and keys, whose parts must stay as the
+    aggregate below computes them.
+    Why it is safe: expressions are pure and never raise; `AND TRUE` and `OR FALSE` are neutral, `AND FALSE` and
+    `OR TRUE` decide, in three-valued logic as in two-valued.
     """
-    if isinstance(operator, Select):
-        below = simplify_conditions(operator.input)
-        predicate = simplify(operator.predicate)
+    rebuilt = with_inputs(operator, simplify_conditions)
+    if isinstance(rebuilt, Select) and not over_groups(rebuilt):
+        predicate = simplify(rebuilt.predicate)
         if predicate == nodes.TRUE:
-            return below
-        unchanged = below is operator.input and predicate is operator.predicate
-        return operator if unchanged else Select(below, predicate)
-    if isinstance(operator, Join):
-        inputs = tuple(simplify_conditions(one) for one in operator.inputs)
-        on = simplify(operator.predicate) if operator.predicate is not None else None
-        on = None if on == nodes.TRUE else on
-        unchanged = on is operator.predicate and all(a is b for a, b in zip(inputs, operator.inputs, strict=True))
-        return operator if unchanged else Join(inputs, operator.ranges, on)
-    if isinstance(operator, Aggregate):
-        below = simplify_conditions(operator.input)
-        return operator if below is operator.input else Aggregate(below, operator.window, operator.keys, operator.calls)
-    if isinstance(operator, Project):
-        below = simplify_conditions(operator.input)
-        return operator if below is operator.input else Project(below, operator.outputs)
-    if isinstance(operator, Union):
-        blocks = tuple(simplify_conditions(block) for block in operator.inputs)
-        return operator if all(a is b for a, b in zip(blocks, operator.inputs, strict=True)) else Union(blocks)
-    return operator
+            return rebuilt.input
+        return rebuilt if predicate is rebuilt.predicate else Select(rebuilt.input, predicate)
+    if isinstance(rebuilt, Join) and rebuilt.predicate is not None:
+        predicate = simplify(rebuilt.predicate)
+        if predicate is not rebuilt.predicate:
+            return replace(rebuilt, predicate=None if predicate == nodes.TRUE else predicate)
+    return rebuilt
 
 
 def simplify(condition: Expression) -> Expression:

@@ -1,0 +1,38 @@
+# Every target sets up what it needs; the second time that takes a second.
+PYTHON ?= python3
+BIN := .venv/bin
+export JAVA_HOME = $(shell cat .venv/.java-home 2>/dev/null)
+
+.PHONY: setup demo test check lint golden bench lock clean
+
+setup:
+	@$(PYTHON) tools/bootstrap.py
+
+demo: setup  ## the smart-health example: who gets what, and what is withheld
+	@$(BIN)/headgate demo
+
+test: setup  ## exactly what CI runs: style, types, tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2
+
+check: test
+
+lint: setup  ## let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+golden: setup  ## write the golden files anew; review the difference
+	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests -k golden
+
+bench: setup  ## every benchmark, the quick way; each takes --help
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script --quick || exit 1; done
+
+lock: setup  ## resolve the dependencies again
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
+		--no-emit-index-url --all-extras --group dev --group bench --group build pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist out
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,261 @@
+"""From rules, policies and policy sets to closures: target, then children, then obligations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from headgate.decision.xacml.child import Child
+from headgate.decision.xacml.combining import POLICY_ALGORITHMS, RULE_ALGORITHMS, Combine
+from headgate.decision.xacml.compile_expression import ExpressionCompiler
+from headgate.decision.xacml.compile_target import compile_target
+from headgate.decision.xacml.context import Context
+from headgate.decision.xacml.datatypes import BOOLEAN, ValueType
+from headgate.decision.xacml.expression import Compiled
+from headgate.decision.xacml.identifiers import STATUS_PROCESSING_ERROR
+from headgate.decision.xacml.index import Select, build_index
+from headgate.decision.xacml.outcome import (
+    NOT_APPLICABLE,
+    Assignment,
+    Decision,
+    Effect,
+    EvaluationError,
+    Obligation,
+    Outcome,
+    PolicyIdentifier,
+    Status,
+)
+from headgate.decision.xacml.repository import Repository
+from headgate.decision.xacml.syntax import (
+    AssignmentExpression,
+    Dialect,
+    ObligationExpression,
+    Policy,
+    PolicySet,
+    Reference,
+    Rule,
+    Target,
+)
+from headgate.errors import InputError, Place, TypeMismatchError, UnknownNameError
+
+Duties = tuple[tuple[Obligation, ...], tuple[Obligation, ...]]
+"""Obligations and advice."""
+
+_DEEPEST_REFERENCES = 30
+
+
+class PolicyCompiler:
+    """Compiles policies against a repository; a policy referenced twice is compiled once."""
+
+    def __init__(self, repository: Repository, *, indexed: bool = True) -> None:
+        self._repository = repository
+        self.file = build_index if indexed else _all_of
+        self._referenced: dict[int, Child] = {}
+        self._open: list[Policy | PolicySet] = []
+
+    def compile(self, policy: Policy | PolicySet | Reference) -> Child:
+        match policy:
+            case Policy():
+                return self._policy(policy)
+            case PolicySet():
+                return self._policy_set(policy)
+            case Reference():
+                return self._reference(policy)
+
+    def _policy(self, policy: Policy) -> Child:
+        expressions = ExpressionCompiler(policy.variables)
+        expressions.check_variables()
+        children = [_compile_rule(rule, expressions) for rule in policy.rules]
+        combine = _algorithm(RULE_ALGORITHMS, policy.algorithm, policy.place)
+        return _assemble(policy, self.file(children), combine, _compile_duties(policy.obligations, expressions))
+
+    def _policy_set(self, policy_set: PolicySet) -> Child:
+        self._open.append(policy_set)
+        children = [self.compile(child) for child in policy_set.children]
+        self._open.pop()
+        combine = _algorithm(POLICY_ALGORITHMS, policy_set.algorithm, policy_set.place)
+        return _assemble(
+            policy_set, self.file(children), combine, _compile_duties(policy_set.obligations, ExpressionCompiler())
+        )
+
+    def _reference(self, reference: Reference) -> Child:
+        """A reference that leads nowhere, in a circle or to a broken policy is an error only when it is evaluated."""
+        policy = self._repository.find(reference)
+        if policy is None:
+            return _broken(f"the referenced policy `{reference.id}` is not found")
+        if any(policy is open_ for open_ in self._open) or len(self._open) >= _DEEPEST_REFERENCES:
+            return _broken(f"the reference to `{reference.id}` leads in a circle or too deep")
+        known = self._referenced.get(id(policy))
+        if known is not None:
+            return known
+        depth = len(self._open)
+        try:
+            compiled = _remembered(self.compile(policy))
+        except InputError as problem:
+            del self._open[depth:]
+            return _broken(f"the referenced policy `{reference.id}` is invalid: {problem.message}")
+        self._referenced[id(policy)] = compiled
+        return compiled
+
+
+def _all_of(children: Sequence[Child]) -> Select:
+    ordered = tuple(children)
+    return lambda _context: ordered
+
+
+def _broken(message: str) -> Child:
+    status = Status(STATUS_PROCESSING_ERROR, message)
+    outcome = Outcome(Decision.INDETERMINATE_DP, status)
+    return Child(lambda _context: status, lambda _context: outcome, Target())
+
+
+def _remembered(child: Child) -> Child:
+    """Evaluate a referenced policy once per request, however many references lead to it."""
+    key = object()
+
+    def evaluate(context: Context) -> Outcome:
+        known = context.memory.get(key)
+        if known is None:
+            known = context.memory[key] = child.evaluate(context)
+        assert isinstance(known, Outcome)
+        return known
+
+    return Child(child.applies, evaluate, child.target)
+
+
+def _algorithm(algorithms: Mapping[str, Combine], uri: str, place: Place) -> Combine:
+    combine = algorithms.get(uri)
+    if combine is None:
+        raise UnknownNameError(
+            f"the combining algorithm `{uri}` is not known",
+            place=place,
+            hint="use a standard algorithm; those of rules and of policies have different names",
+        )
+    return combine
+
+
+def _compile_rule(rule: Rule, expressions: ExpressionCompiler) -> Child:
+    target = compile_target(rule.target)
+    condition = None if rule.condition is None else _condition(expressions.compile(rule.condition), rule)
+    duties = _compile_duties(rule.obligations, expressions)[rule.effect]
+    decided, hidden = Outcome(rule.effect.decision), rule.effect.indeterminate
+
+    def evaluate(context: Context) -> Outcome:
+        matched = target(context)
+        if matched is False:
+            return NOT_APPLICABLE
+        if matched is not True:
+            return Outcome(hidden, matched)
+        try:
+            if condition is not None and not condition.run(context):
+                return NOT_APPLICABLE
+            if duties is None:
+                return decided
+            obligations, advice = duties(context)
+        except EvaluationError as problem:
+            return Outcome(hidden, problem.status)
+        return Outcome(decided.decision, decided.status, obligations, advice)
+
+    return Child(target, evaluate, rule.target, rule.effect)
+
+
+def _condition(compiled: Compiled, rule: Rule) -> Compiled:
+    if compiled.type != ValueType(BOOLEAN):
+        raise TypeMismatchError(
+            f"the condition of rule `{rule.id}` has the type {compiled.type}",
+            place=rule.place,
+            hint="it must have the type boolean",
+        )
+    return compiled
+
+
+def _assemble(
+    policy: Policy | PolicySet,
+    select: Select,
+    combine: Combine,
+    duties: Mapping[Effect, Callable[[Context], Duties] | None],
+) -> Child:
+    target = compile_target(policy.target)
+    identifier = PolicyIdentifier(policy.id, policy.version, isinstance(policy, PolicySet))
+    is_v2 = policy.dialect is Dialect.V2
+    on_permit, on_deny = duties[Effect.PERMIT], duties[Effect.DENY]
+
+    def evaluate(context: Context) -> Outcome:
+        matched = target(context)
+        if matched is False:
+            return NOT_APPLICABLE
+        outcome = combine(select(context), context)
+        if matched is not True:
+            return _behind_error(outcome.decision, matched, is_v2=is_v2)
+        if outcome.decision is Decision.PERMIT:
+            own, hidden = on_permit, Decision.INDETERMINATE_P
+        elif outcome.decision is Decision.DENY:
+            own, hidden = on_deny, Decision.INDETERMINATE_D
+        else:
+            return outcome
+        listed = context.request.return_policy_ids
+        if own is None and not listed:
+            return outcome
+        try:
+            obligations, advice = own(context) if own is not None else ((), ())
+        except EvaluationError as problem:
+            return Outcome(hidden, problem.status)
+        return Outcome(
+            outcome.decision,
+            outcome.status,
+            outcome.obligations + obligations,
+            outcome.advice + advice,
+            (*outcome.policies, identifier) if listed else (),
+        )
+
+    return Child(target, evaluate, policy.target)
+
+
+def _behind_error(decision: Decision, status: Status, *, is_v2: bool) -> Outcome:
+    """What a policy says whose target has an error: what its children would have said, made uncertain.
+
+    In 3.0 a policy that would not have applied anyway stays out of it (table 7); in 2.0 the error counts.
+    """
+    if decision is Decision.NOT_APPLICABLE:
+        return Outcome(Decision.INDETERMINATE_DP, status) if is_v2 else NOT_APPLICABLE
+    if decision is Decision.PERMIT:
+        decision = Decision.INDETERMINATE_P
+    elif decision is Decision.DENY:
+        decision = Decision.INDETERMINATE_D
+    return Outcome(decision, status)
+
+
+def _compile_duties(
+    expressions: Sequence[ObligationExpression], compiler: ExpressionCompiler
+) -> Mapping[Effect, Callable[[Context], Duties] | None]:
+    """For each effect, what yields the obligations and advice that go with it; None if there are none."""
+    compiled = [
+        (expression, [(assignment, compiler.compile(assignment.expression)) for assignment in expression.assignments])
+        for expression in expressions
+    ]
+
+    def for_effect(effect: Effect) -> Callable[[Context], Duties] | None:
+        members = [(expression, parts) for expression, parts in compiled if expression.applies_to is effect]
+        if not members:
+            return None
+
+        def run(context: Context) -> Duties:
+            obligations: list[Obligation] = []
+            advice: list[Obligation] = []
+            for expression, parts in members:
+                assignments = tuple(found for part, value in parts for found in _assign(part, value, context))
+                duty = Obligation(expression.id, effect, assignments)
+                (advice if expression.is_advice else obligations).append(duty)
+            return tuple(obligations), tuple(advice)
+
+        return run
+
+    return {effect: for_effect(effect) for effect in Effect}
+
+
+def _assign(part: AssignmentExpression, compiled: Compiled, context: Context) -> list[Assignment]:
+    """One assignment per value: a bag yields as many as it has members."""
+    value = compiled.run(context)
+    values = value if compiled.type.is_bag else (value,)
+    context.spend(len(values))
+    data_type = compiled.type.data_type
+    return [Assignment(part.attribute_id, data_type, each, part.category, part.issuer) for each in values]

@@ -1,0 +1,143 @@
+"""Strategies for whole systems: streams, users, policies, queries, and what flows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from headgate.algebra.query import Query
+from headgate.model.datatype import DataType
+from headgate.model.duration import Extent
+from headgate.model.element import Element
+from headgate.model.expression.nodes import ColumnRef, Constant, Expression
+from headgate.model.instant import SECOND
+from headgate.model.privilege import COMPUTE, PRIVILEGES
+from headgate.model.schema import StreamCatalog, StreamSchema
+from headgate.model.subject import User
+from headgate.policy.model import (
+    AssistDenied,
+    Defaults,
+    Mask,
+    MaskKind,
+    Period,
+    Policy,
+    PolicySet,
+    Subject,
+    WindowCondition,
+)
+from headgate.scenario.system import System
+from headgate.testing.expressions import conditions
+from headgate.testing.queries import queries
+from headgate.testing.streams import QUERIES, ROLES, USERS, elements, schemas
+from headgate.testing.values import START
+
+
+@dataclass(frozen=True)
+class GeneratedSystem:
+    """A system and what flows in each of its streams."""
+
+    system: System
+    elements: dict[str, list[Element]]
+
+
+@st.composite
+def users(draw: st.DrawFn) -> dict[str, User]:
+    """The three users, with roles and a profile."""
+    roles = st.lists(st.sampled_from(ROLES), max_size=2, unique=True).map(frozenset)
+    profiles = st.fixed_dictionaries({}, optional={"level": st.integers(0, 3)})
+    return {name: User(name, draw(roles), draw(profiles)) for name in USERS}
+
+
+@cache
+def _privileges() -> SearchStrategy[tuple[str, ...]]:
+    return st.lists(st.sampled_from([*PRIVILEGES, COMPUTE, "read", "assist"]), max_size=3, unique=True).map(tuple)
+
+
+@cache
+def _subjects() -> SearchStrategy[tuple[Subject, ...]]:
+    one = st.one_of(
+        st.sampled_from(ROLES).map(lambda role: Subject(role=role)),
+        st.sampled_from(USERS).map(lambda user: Subject(user=user)),
+        st.integers(0, 3).map(lambda level: Subject(profile=(("level", level),))),
+    )
+    return st.lists(one, min_size=1, max_size=2).map(tuple)
+
+
+@st.composite
+def policies_over(draw: st.DrawFn, streams: list[StreamSchema], identifier: str) -> Policy:
+    """A policy over one of the streams, or a joint view over two."""
+    count = draw(st.sampled_from([1, 1, 1, 2])) if len(streams) > 1 else 1
+    chosen = draw(st.permutations(streams))[:count]
+    names = dict.fromkeys(name for stream in chosen for name in stream.names)
+    attributes = draw(
+        st.none() | st.lists(st.sampled_from(list(names)), min_size=1, max_size=3, unique=True).map(tuple)
+    )
+    columns = tuple(ColumnRef(stream.name, column.name, column.type) for stream in chosen for column in stream.columns)
+    allow, deny = draw(_privileges()), draw(st.just(()) | _privileges())
+    return Policy(
+        identifier,
+        draw(_subjects()),
+        tuple(stream.name for stream in chosen),
+        frozenset(
+            (stream.name, column)
+            for stream in chosen
+            for column in stream.names
+            if not attributes or column in attributes
+        ),
+        attributes,
+        where=draw(st.none() | conditions(columns, 1)),
+        allow=allow if allow or deny else ("read",),
+        deny=deny,
+        during=draw(_periods()),
+        window=draw(st.just(WindowCondition()) | st.just(WindowCondition(Extent(10 * SECOND), Extent(5 * SECOND)))),
+        min_group=draw(st.none() | st.integers(1, 3)),
+        mask=draw(st.none() | st.sampled_from([Mask(kind) for kind in MaskKind if kind is not MaskKind.EXPRESSION])),
+    )
+
+
+@cache
+def _periods() -> SearchStrategy[Period]:
+    bounds: SearchStrategy[Expression | None] = st.none() | st.integers(0, 40).map(
+        lambda second: Constant(START + second * SECOND, DataType.TIMESTAMP)
+    )
+    return st.just(Period()) | st.tuples(bounds, bounds).map(lambda pair: Period(*pair))
+
+
+@st.composite
+def policy_sets(draw: st.DrawFn, streams: list[StreamSchema], most: int = 5) -> PolicySet:
+    """A few policies over the streams; generous more often than not, so that something comes through."""
+    own = [draw(policies_over(streams, f"p{position}")) for position in range(draw(st.integers(0, most)))]
+    generous = [
+        Policy(
+            f"all-{stream.name}",
+            (Subject(role=draw(st.sampled_from(ROLES))),),
+            (stream.name,),
+            frozenset((stream.name, column) for column in stream.names),
+            allow=("read",),
+        )
+        for stream in streams
+        if draw(st.booleans())
+    ]
+    denied = draw(st.sampled_from(AssistDenied))
+    return PolicySet((*own, *generous), defaults=Defaults(on_assist_denied=denied))
+
+
+@st.composite
+def systems(
+    draw: st.DrawFn, with_policies: bool | None = None, max_queries: int = 2, max_streams: int = 2
+) -> GeneratedSystem:
+    """A system with everything in it."""
+    names = ["S", "T", "V"][: draw(st.integers(1, max_streams))]
+    streams = [draw(schemas(name)) for name in names]
+    catalog = StreamCatalog(streams)
+    policed = draw(st.booleans()) if with_policies is None else with_policies
+    subscribers = st.lists(st.sampled_from(USERS), min_size=1, max_size=2, unique=True).map(tuple)
+    registered = tuple(
+        Query(name, "u1", draw(subscribers), draw(queries(streams)), punctuated=draw(st.booleans()))
+        for name in QUERIES[: draw(st.integers(1, max_queries))]
+    )
+    system = System(catalog, draw(users()), registered, draw(policy_sets(streams)) if policed else None)
+    return GeneratedSystem(system, {stream.name: draw(elements(stream)) for stream in streams})
