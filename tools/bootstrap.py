@@ -1,8 +1,8 @@
 """Set up everything the project needs, with nothing but Python's standard library.
 
 Creates the virtual environment, installs the locked dependencies and the package itself, and makes sure that there is a
-Java 17 runtime (or newer) for Spark: one that is installed already, or else one from a package, inside the environment. Done again
-only when the lock file or the project file has changed.
+Java 17 runtime (or newer) for Spark: one that is installed already, or else one from a package, inside the environment.
+Done again only when the lock file or the project file has changed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def create_environment() -> None:
         venv.create(ENVIRONMENT, with_pip=True)
     except (subprocess.CalledProcessError, SystemExit) as error:
         shutil.rmtree(ENVIRONMENT, ignore_errors=True)
-        sys.exit(f"python3 cannot create virtual environments ({error}): install its venv package (python3-venv on Debian)")
+        sys.exit(
+            f"python3 cannot create virtual environments ({error}): install its venv package (python3-venv on Debian)"
+        )
 
 
 def install() -> None:

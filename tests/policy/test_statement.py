@@ -176,7 +176,9 @@ def test_a_mask_in_parentheses_is_an_expression():
 
 
 def test_a_column_called_to_does_not_end_the_predicate():
-    policy = only_policy("""GRANT READ ON STREAM "odd ""stream\""" WHERE "to" = 1 AND note = ' TO ROLE x' TO ROLE r""")
+    policy = only_policy(
+        """GRANT READ ON STREAM "odd ""stream\""" WHERE to = 1 AND "to" = 2 AND note = ' TO ROLE x' TO ROLE r"""
+    )
     assert policy.subjects == (Subject(role="r"),)
 
 
@@ -221,6 +223,13 @@ def test_an_id_that_exists_is_free_again_after_its_revocation():
     text = "REVOKE POLICY p; GRANT AVG ON STREAM Position TO ROLE r AS p"
     assert applied(text, policies).policy("p").allow == ("avg",)
     assert refused("GRANT AVG ON STREAM Position TO ROLE r AS p", policies)
+
+
+def test_statements_on_both_sides_of_a_revocation_are_not_one_policy():
+    policy = only_policy(
+        "GRANT READ ON STREAM Position TO ROLE r AS p; REVOKE POLICY p; DENY AVG ON STREAM Position TO ROLE r AS p"
+    )
+    assert (policy.allow, policy.deny) == ((), ("avg",))
 
 
 def test_revoke_takes_privileges_from_policies_with_exactly_these_subjects():
@@ -306,7 +315,9 @@ def test_statements_are_small_values():
         ("GRANT READ ON STREAM Position TO ROLE a AND ROLE b", ParseError, 1, 45, "two conditions on `role`"),
         ("GRANT READ ON STREAM Position TO PROFILE role = 'x'", ParseError, 1, 34, "profile attribute"),
         ("GRANT READ ON STREAM Position TO PROFILE x = y", ParseError, 1, 46, "y"),
-        ("GRANT READ ON STREAM Position TO PROFILE x = 1e999", ParseError, 1, 46, "does not fit"),
+        ("GRANT READ ON STREAM Position TO PROFILE x = 1e999", ParseError, 1, 46, "1e999"),
+        ("GRANT READ ON STREAM Position TO PROFILE x = 1e", ParseError, 1, 46, "1e"),
+        ("GRANT READ ON STREAM Position WHERE Pos = 5e1.5 TO ROLE r", ParseError, 1, 43, "5e1.5"),
         ("GRANT READ ON STREAM Position TO ROLE r MIN GROUP 0", ParseError, 1, 51, "min_group"),
         ("GRANT READ ON STREAM Position TO ROLE r MIN GROUP 1.5", ParseError, 1, 51, "1.5"),
         ("GRANT READ ON STREAM Position TO ROLE r MASK blur", ParseError, 1, 46, "blur"),
@@ -360,6 +371,7 @@ NAMES = st.one_of(
             "null",
             "own-platoon",
             "a-1e5x",
+            "a-1e",
             "x--y",
             "a;b",
             'a"b',

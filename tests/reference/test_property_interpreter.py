@@ -1,8 +1,10 @@
-"""Batching invariance, and that optimising changes nothing, on the reference interpreter with policies and punctuations."""
+"""Batching invariance, and that optimising changes nothing, on the reference interpreter with policies and
+punctuations."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +21,7 @@ def run(system: System, elements, cuts=()):
     ordered = in_replay_order(system, elements)
     interpreter = Interpreter(system)
     bounds = sorted({0, len(ordered), *(cut % (len(ordered) + 1) for cut in cuts)})
-    for begin, end in zip(bounds, bounds[1:], strict=False):
+    for begin, end in pairwise(bounds):
         interpreter.epoch(ordered[begin:end])
     interpreter.finish()
     plans = {query.id: query.plan for query in system.queries}

@@ -33,10 +33,15 @@ def canonical_text(operator: Operator) -> str:
     """The canonical text of an operator and all below it."""
     if isinstance(operator, Union):
         return "union(" + ", ".join(sorted(canonical_text(block) for block in operator.inputs)) + ")"
+    return canonical_naming(operator)[0]
+
+
+def canonical_naming(operator: Operator) -> tuple[str, dict[str, str]]:
+    """The canonical text of a block or a part of one, and the name that each alias has in it."""
     region = operator
     while isinstance(region, Project) or over_groups(region):
         region = region.inputs[0]
-    return min(_text(operator, names) for names in _namings(region))
+    return min(((_text(operator, names), names) for names in _namings(region)), key=lambda pair: pair[0])
 
 
 def _namings(region: Operator) -> Iterator[dict[str, str]]:

@@ -8,8 +8,8 @@ import typer
 
 from headgate.cli import explain as explain_command
 from headgate.cli import run as run_command
+from headgate.cli import run_tests
 from headgate.cli import simulate as simulate_command
-from headgate.cli import test as test_command
 from headgate.cli.terminal import BAD_INPUT, print_error
 from headgate.errors import HeadgateError
 
@@ -22,7 +22,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(run_command.run)
-app.command()(test_command.test)
+app.command("test")(run_tests.run_tests)
 app.command()(explain_command.explain)
 app.command()(simulate_command.simulate)
 

@@ -1,7 +1,7 @@
 """The decision: what a user may do with the columns of a stream, under which conditions, and why.
 
-One object answers for one version of the policies. A decision never raises: whatever goes wrong while deciding is a deny
-that says so.
+One object answers for one version of the policies. A decision never raises: whatever goes wrong while deciding is a
+deny that says so.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Effect(StrEnum):
 class Request:
     """Who wants to do what with which columns of one source.
 
-    `sources` are all sources of the combination by alias, so that joint views can be found; `window` is the size and the
-    step of the aggregate's window, where there is one.
+    `sources` are all sources of the combination by alias, so that joint views can be found; `window` is the size and
+    the step of the aggregate's window, where there is one.
     """
 
     user: User

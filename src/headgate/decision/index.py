@@ -1,7 +1,7 @@
 """Which policies can concern a user on a stream: a look-up by subject and object, not a scan.
 
-Each policy is filed once for every stream it names under each of its subjects' most telling part: the user, else the role,
-else the stream alone. A look-up collects the few lists that a user's id and roles lead to.
+Each policy is filed once for every stream it names under each of its subjects' most telling part: the user, else the
+role, else the stream alone. A look-up collects the few lists that a user's id and roles lead to.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Can a condition ever hold, and does one imply another? z3 decides, over all tuples there could be.
 
-Every value is encoded with whether it is NULL, as SQL's three-valued logic needs it. What the solver is not taught (most
-functions, arithmetic on doubles, patterns beyond prefixes) becomes an unknown of its own, equal for equal texts. That keeps
-both answers sound: "it can never hold" and "it always follows" are said only if they are so whatever the unknowns are.
-A time-out is an answer of its own, UNKNOWN, and callers must take it for the cautious one.
+Every value is encoded with whether it is NULL, as SQL's three-valued logic needs it. What the solver is not taught
+(most functions, arithmetic on doubles, patterns beyond prefixes) becomes an unknown of its own, equal for equal texts.
+That keeps both answers sound: "it can never hold" and "it always follows" are said only if they are so whatever the
+unknowns are. A time-out is an answer of its own, UNKNOWN, and callers must take it for the cautious one.
 """
 
 from __future__ import annotations
@@ -58,12 +58,31 @@ def can_hold(
     true: Iterable[Expression], not_true: Iterable[Expression] = (), timeout: int = TIMEOUT_MILLISECONDS
 ) -> Finding:
     """Is there a tuple for which all of `true` are true and none of `not_true` is?"""
-    wanted, unwanted = list(true), list(not_true)
+    question = (tuple(true), tuple(not_true))
     with _lock:
-        try:
-            return _solve(wanted, unwanted, timeout)
-        except (z3.Z3Exception, RecursionError):
-            return Finding(Answer.UNKNOWN)
+        known = _answered.get(question)
+        if known is None:
+            known = _asked(question, timeout)
+    return known
+
+
+_Question = tuple[tuple[Expression, ...], tuple[Expression, ...]]
+_answered: dict[_Question, Finding] = {}
+"""The same few conditions are asked about again for every query and every version of the policies."""
+
+_MAX_ANSWERED = 10_000
+
+
+def _asked(question: _Question, timeout: int) -> Finding:
+    try:
+        finding = _solve(*question, timeout)
+    except (z3.Z3Exception, RecursionError):
+        return Finding(Answer.UNKNOWN)
+    if finding.answer is not Answer.UNKNOWN:  # a time-out may be the machine's fault: it is not remembered
+        if len(_answered) >= _MAX_ANSWERED:
+            _answered.clear()
+        _answered[question] = finding
+    return finding
 
 
 def implies(premises: Iterable[Expression], conclusion: Expression, timeout: int = TIMEOUT_MILLISECONDS) -> Answer:
@@ -73,9 +92,9 @@ def implies(premises: Iterable[Expression], conclusion: Expression, timeout: int
     return opposite[finding.answer]
 
 
-def _solve(wanted: list[Expression], unwanted: list[Expression], timeout: int) -> Finding:
+def _solve(wanted: Iterable[Expression], unwanted: Iterable[Expression], timeout: int) -> Finding:
     encoder = _Encoder()
-    solver = z3.Solver()
+    solver = z3.SimpleSolver()
     solver.set("timeout", timeout)
     for condition in wanted:
         solver.add(encoder.truth(condition))
@@ -167,7 +186,8 @@ def _plain(value: Any, kind: DataType) -> Value:
 
 
 def _text(value: str) -> Any:
-    # z3 reads escapes in string literals: everything but plain letters is written as one, so that none is read by chance.
+    # z3 reads escapes in string literals: everything but plain letters is written as one, so that none is read by
+    # chance.
     return z3.StringVal("".join(c if c.isascii() and c.isalnum() else f"\\u{{{ord(c):x}}}" for c in value))
 
 

@@ -54,7 +54,7 @@ _SPELLINGS: dict[str, DataType] = {
 _BOUNDS = {DataType.INT: 1 << 31, DataType.BIGINT: 1 << 63}
 
 
-class DoesNotFit(HeadgateError):
+class MisfitError(HeadgateError):
     """A value does not fit the type of its column."""
 
 
@@ -78,15 +78,15 @@ def in_range(value: int, kind: DataType) -> bool:
 
 
 def from_json(value: object, kind: DataType) -> Value:
-    """The cell that a JSON value stands for in a column of this type, or DoesNotFit."""
+    """The cell that a JSON value stands for in a column of this type, or MisfitError."""
     if value is None:
         return None
     try:
         converted = _convert(value, kind)
     except ParseError as error:
-        raise DoesNotFit(error.message) from error
+        raise MisfitError(error.message) from error
     if converted is None:
-        raise DoesNotFit(f"`{_shown(value)}` is not of type {kind}")
+        raise MisfitError(f"`{_shown(value)}` is not of type {kind}")
     return converted
 
 

@@ -1,7 +1,7 @@
 """YAML 1.2 documents that remember where each value stands, so that every complaint names a line and a column.
 
-libyaml parses; scalars are read by YAML 1.2's core schema (`on` and `yes` are texts, `8:30` is no number), keys are texts,
-and a key that is given twice is an error.
+libyaml parses; scalars are read by YAML 1.2's core schema (`on` and `yes` are texts, `8:30` is no number), keys are
+texts, and a key that is given twice is an error.
 """
 
 from __future__ import annotations

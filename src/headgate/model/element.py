@@ -1,4 +1,5 @@
-"""What flows in a stream: tuples and punctuations, one JSON object each on the wire; and what is rejected, with the reason."""
+"""What flows in a stream: tuples and punctuations, one JSON object each on the wire; and what is rejected, with the
+reason."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import json
 from dataclasses import dataclass
 
 from headgate.errors import InputError
-from headgate.model.datatype import DoesNotFit, Value, from_json, to_json
+from headgate.model.datatype import MisfitError, Value, from_json, to_json
 from headgate.model.instant import Instant
 from headgate.model.punctuation import Kind, Punctuation, punctuation_from_json
 from headgate.model.schema import PUNCTUATION_KEY, StreamSchema
@@ -70,13 +71,11 @@ def parse_line(line: bytes, stream: StreamSchema, place: str = "") -> Element | 
 
 def parse_object(value: object, stream: StreamSchema, place: str = "") -> Element | Rejected:
     """Read one element from its JSON value."""
+    if not isinstance(value, dict):
+        return Rejected(stream.name, "not a JSON object", _dumped(value), place)
     try:
-        if not isinstance(value, dict):
-            raise DoesNotFit("not a JSON object")
-        if PUNCTUATION_KEY in value:
-            return _punctuation(value, stream)
-        return _tuple(value, stream)
-    except DoesNotFit as error:
+        return _punctuation(value, stream) if PUNCTUATION_KEY in value else _tuple(value, stream)
+    except MisfitError as error:
         return Rejected(stream.name, str(error), _dumped(value), place)
     except InputError as error:
         return Rejected(stream.name, error.message, _dumped(value), place)
@@ -92,11 +91,11 @@ def _tuple(value: dict[str, object], stream: StreamSchema) -> Tuple:
     for column in stream.columns:
         try:
             cells.append(from_json(given.get(column.name), column.type))
-        except DoesNotFit as error:
-            raise DoesNotFit(f"column `{column.name}`: {error}") from error
+        except MisfitError as error:
+            raise MisfitError(f"column `{column.name}`: {error}") from error
     time = cells[stream.names.index(stream.time)]
     if time is None:
-        raise DoesNotFit(f"the time column `{stream.time}` is null")
+        raise MisfitError(f"the time column `{stream.time}` is null")
     assert isinstance(time, int)
     return Tuple(time, tuple(cells))
 
@@ -108,7 +107,7 @@ def _folded(value: dict[str, object], stream: StreamSchema) -> dict[str, object]
 
 def _punctuation(value: dict[str, object], stream: StreamSchema) -> Punctuation:
     if len(value) > 1:
-        raise DoesNotFit("a punctuation has other keys beside `sp`")
+        raise MisfitError("a punctuation has other keys beside `sp`")
     punctuation = punctuation_from_json(value[PUNCTUATION_KEY])
     check_carrier(punctuation, stream)
     return punctuation
@@ -117,7 +116,7 @@ def _punctuation(value: dict[str, object], stream: StreamSchema) -> Punctuation:
 def check_carrier(punctuation: Punctuation, stream: StreamSchema) -> None:
     """A dsp speaks only for the stream that carries it: a provider cannot open another's stream."""
     if punctuation.kind is Kind.DATA and not punctuation.objects.streams.matches(stream.name):
-        raise DoesNotFit(f"a dsp carried by `{stream.name}` speaks of another stream")
+        raise MisfitError(f"a dsp carried by `{stream.name}` speaks of another stream")
 
 
 def tuple_to_json(element: Tuple, stream: StreamSchema) -> dict[str, Value]:

@@ -1,6 +1,7 @@
 """Times as everything else speaks of them: an instant is whole microseconds since 1970-01-01T00:00Z.
 
-Integers compare, subtract and align to windows without surprises; `+∞` is `END_OF_TIME`, the watermark of a finished stream.
+Integers compare, subtract and align to windows without surprises; `+∞` is `END_OF_TIME`, the watermark of a finished
+stream.
 """
 
 from __future__ import annotations

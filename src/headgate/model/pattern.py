@@ -1,7 +1,7 @@
 """Patterns by which a punctuation names streams, attributes and tuples.
 
-A regex matches the whole value and is case-sensitive. A plain name matches whatever its case, as names do everywhere else: a policy must not be inert for a
-capital letter.
+A regex matches the whole value and is case-sensitive. A plain name matches whatever its case, as names do everywhere
+else: a policy must not be inert for a capital letter.
 """
 
 from __future__ import annotations

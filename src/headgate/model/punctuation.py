@@ -1,7 +1,7 @@
 """Security punctuations: rights that travel in the stream, and the JSON they travel as.
 
-One schema with three uses (semantics.md, section 3): a *dsp* says which roles may see data, a *qsp* with roles says which
-roles a query acts in, a *qsp* with users says who gets a query's output.
+One schema with three uses (semantics.md, section 3): a *dsp* says which roles may see data, a *qsp* with roles says
+which roles a query acts in, a *qsp* with users says who gets a query's output.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ _KEYS = {"pt", "query", "ddp", "srp", "sign", "ts", "et"}
 
 
 def punctuation_from_json(body: object) -> Punctuation:
-    """Read what stands under `sp`; an unknown key is an error, as a misspelt one would otherwise change what is meant."""
+    """Read what stands under `sp`; an unknown key is an error, as a misspelt one would otherwise change what is
+    meant."""
     fields = _mapping(body, "the punctuation", _KEYS)
     subjects = _mapping(fields.get("srp"), "`srp`", {"model", "subjects"})
     return Punctuation(

@@ -29,7 +29,7 @@ def with_query(network: Network, query: str, output: str, vertices: Iterable[Ver
             readers[name] = (*readers[name], id_)
     bit = _free_bit(network)
     served = dict(network.served) | dict.fromkeys(new, 0)
-    for id_ in _behind(known, output):
+    for id_ in ancestors(known, output):
         served[id_] |= 1 << bit
     validate.check_needed({id_: served[id_] for id_ in new})
     outputs = dict(network.outputs) | {query: output}
@@ -38,7 +38,7 @@ def with_query(network: Network, query: str, output: str, vertices: Iterable[Ver
 
 def without_query(network: Network, query: str) -> Network:
     """The network without that query, and without the operators that served it alone."""
-    behind = _behind(network.vertices, network.output(query))
+    behind = ancestors(network.vertices, network.output(query))
     bit = network.bit_of[query]
     served = dict(network.served)
     gone = set()
@@ -59,7 +59,7 @@ def without_query(network: Network, query: str) -> Network:
     return Network.assemble(vertices, outputs, order, readers, served, bit_of)
 
 
-def _behind(vertices: Mapping[str, Vertex], output: str) -> set[str]:
+def ancestors(vertices: Mapping[str, Vertex], output: str) -> set[str]:
     """The vertices that `output` depends on, itself included."""
     seen = {output}
     stack = [output]

@@ -1,7 +1,7 @@
 """A policy as it applies to one user: `self`, named events and the environment replaced by what they are.
 
-What cannot be bound fails closed: an `allow` that cannot be understood for this user covers nothing, a `deny` that cannot
-be understood withholds everything it names.
+What cannot be bound fails closed: an `allow` that cannot be understood for this user covers nothing, a `deny` that
+cannot be understood withholds everything it names.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from itertools import pairwise
 
 from headgate.errors import InputError
 from headgate.model.duration import Extent
@@ -168,7 +169,7 @@ class PolicySet:
     def __post_init__(self) -> None:
         ordered = tuple(sorted(self.policies, key=lambda policy: policy.id))
         object.__setattr__(self, "policies", ordered)
-        for first, second in zip(ordered, ordered[1:], strict=False):
+        for first, second in pairwise(ordered):
             if first.id == second.id:
                 raise InputError(f"two policies have the id `{first.id}`", hint="give each its own id")
 

@@ -13,7 +13,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, zip_longest
 from typing import ClassVar
 
 from pydantic import ValidationError
@@ -125,10 +125,10 @@ def _tokens(source: Source) -> list[Token]:
         raise source.error(
             int(unclosed[1]) if unclosed else 0, "the text cannot be read", "is a quote left open?"
         ) from error
-    for token in tokens:
+    for token, after in zip_longest(tokens, tokens[1:]):
         if token.token_type is TokenType.NUMBER and len(token.text) > MAX_NUMBER:
             raise source.error(token.start, "the number is too long", f"the limit is {MAX_NUMBER} digits")
-        if token.token_type is TokenType.VAR and token.text in _INTERNAL:
+        if token.text in _INTERNAL and token.token_type is TokenType.VAR and after and after.text == "(":
             raise source.error(token.start, f"unexpected `{token.text}`", "Headgate uses that name itself")
     return tokens
 

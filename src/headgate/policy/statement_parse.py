@@ -6,8 +6,7 @@
     REVOKE privilege, ... [(attribute, ...)] ON {STREAM | TABLE} name, ... FROM subject, ...
     REVOKE POLICY id
 
-A predicate is taken as the text between its neighbours and left to the resolver, so that it means the same here as in a
-policy file.
+Predicates are handed to the resolver as they are written, so that they mean the same here as in a policy file.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from headgate.errors import ParseError, Place
 
 _LITERALS = {TokenType.IDENTIFIER, TokenType.STRING, TokenType.NATIONAL_STRING, TokenType.NUMBER}
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 _SUBJECTS = ("ROLE", "USER", "PROFILE")
 _QUOTES_HINT = "a name with other characters than letters, digits, `_` and `-` goes in double quotes"
 _ON_HINT = "write `ON STREAM s` or `ON TABLE t`"
@@ -78,9 +78,9 @@ class _Cursor:
             raise self.error(hint)
 
     def next(self, hint: str) -> Token:
-        if self.position == len(self.tokens):
-            raise self.error(hint)
         self.position += 1
+        if self.position > len(self.tokens):
+            raise self.error(hint, back=1)
         return self.tokens[self.position - 1]
 
     def take(self, *words: str) -> str:
@@ -89,10 +89,9 @@ class _Cursor:
         return self.next("").text.upper() if taken else ""
 
     def expect(self, *words: str, hint: str) -> str:
-        word = self.take(*words)
-        if not word:
-            raise self.error(hint)
-        return word
+        if word := self.take(*words):
+            return word
+        raise self.error(hint)
 
     def name(self) -> str:
         """A name in double quotes, or a bare one, in which dashes may stand."""
@@ -112,9 +111,8 @@ class _Cursor:
         closing = next((index for index in _outside(left) if _is_word(left[index], ")")), 0)
         if not closing:
             raise self.error(hint)
-        inner = _Cursor(self.source, left[:closing], left[closing].start)
         self.position += closing + 1
-        return inner
+        return _Cursor(self.source, left[:closing], left[closing].start)
 
     def parts(self) -> list[_Cursor]:
         """The parts between the commas."""
@@ -124,7 +122,10 @@ class _Cursor:
         return [_Cursor(self.source, self.tokens[before + 1 : cut], end) for before, cut, end in edges]
 
     def text(self) -> str:
-        """All that is left, as it was written."""
+        """All that is left, as it was written, its numbers checked: sqlglot takes `1e` for one."""
+        for token in self.left:
+            if token.token_type is TokenType.NUMBER and not _is_number(token):
+                raise self.source.error(token.start, f"`{token.text}` is not a number", "write 15, 1.5 or 1.5e3")
         return self.source.text[self.offset : self.tokens[-1].end + 1]
 
 
@@ -135,6 +136,10 @@ def _is_word(token: Token, *words: str) -> bool:
 def _continues_name(following: list[Token]) -> bool:
     literals = _LITERALS - {TokenType.NUMBER}
     return any(one.token_type not in literals and f"_{one.text.replace('-', '_')}".isidentifier() for one in following)
+
+
+def _is_number(token: Token) -> bool:
+    return token.token_type is TokenType.NUMBER and _NUMBER.fullmatch(token.text) is not None
 
 
 def _outside(tokens: list[Token]) -> Iterator[int]:
@@ -173,13 +178,12 @@ class StatementReader(_Cursor):
             self._keep(self.offset, self.name(), "id")
         elif verb == "REVOKE":
             self._objects("allow")
-            self.expect("FROM", hint="say from whom: `FROM ROLE r`")
-            self._listed(self._subject, "subject")
+            self._subjects("FROM")
         else:
             self._objects("allow" if verb == "GRANT" else "deny")
-            self._where()
-            self.expect("TO", hint="say to whom: `TO ROLE r`")
-            self._listed(self._subject, "subject")
+            if self.take("WHERE"):
+                self._where()
+            self._subjects("TO")
             self._clauses()
         self.finish("each clause is written once, and `;` stands between statements")
         return verb
@@ -190,8 +194,7 @@ class StatementReader(_Cursor):
         if any(_is_word(token, "(") for token in self.left[:1]):
             parts = self.group("name the attributes, or leave `()` out to mean all").parts()
             self._keep(start, [_attribute(part) for part in parts], "object", "attributes")
-        self.expect("ON", hint=_ON_HINT)
-        kind = self.expect("STREAM", "TABLE", hint=_ON_HINT)
+        kind = self.expect("ON", hint=_ON_HINT) and self.expect("STREAM", "TABLE", hint=_ON_HINT)
         self._listed(self.name, "object", f"{kind.lower()}s")
 
     def _listed(self, read: Callable[[], Any], *path: str) -> None:
@@ -203,16 +206,17 @@ class StatementReader(_Cursor):
         self._keep(start, values, *path)
 
     def _where(self) -> None:
-        if not self.take("WHERE"):
-            return
         # A column may be called `to`: only with a subject behind it does the word end the predicate.
         left = self.left
         ends = (one for one in _outside(left[:-1]) if _is_word(left[one], "TO") and _is_word(left[one + 1], *_SUBJECTS))
-        end = next(ends, 0)
-        if not end:
+        if not (end := next(ends, 0)):
             raise self.error("write `WHERE predicate TO subject`")
         self._keep(self.offset, _Cursor(self.source, left[:end]).text(), "object", "where")
         self.position += end
+
+    def _subjects(self, preposition: str) -> None:
+        self.expect(preposition, hint=f"say who is meant: `{preposition} ROLE r`")
+        self._listed(self._subject, "subject")
 
     def _subject(self) -> dict[str, Any]:
         subject: dict[str, Any] = {}
@@ -231,16 +235,15 @@ class StatementReader(_Cursor):
         self.expect("=", hint=_SUBJECT_HINT)
         negative = bool(self.take("-"))
         token = self.next(_SUBJECT_HINT)
-        if token.token_type is TokenType.NUMBER:
+        if _is_number(token):
             number = int(token.text) if token.text.isdecimal() else float(token.text)
-            if isinstance(number, float) and not math.isfinite(number):
-                raise self.source.error(token.start, f"the number {token.text} does not fit", "write a smaller one")
-            return -number if negative else number
+            if abs(number) != math.inf:
+                return -number if negative else number
         if not negative and token.token_type is TokenType.STRING:
             return token.text
         if not negative and _is_word(token, "TRUE", "FALSE"):
             return token.text.upper() == "TRUE"
-        raise self.error("a value is a number, TRUE, FALSE or a text in single quotes", back=1)
+        raise self.error("a value is a number that fits, TRUE, FALSE or a text in single quotes", back=1)
 
     def _clauses(self) -> None:
         clauses: dict[str, Callable[[], None]] = {
@@ -276,13 +279,12 @@ class StatementReader(_Cursor):
     def _min_group(self) -> None:
         self.expect("GROUP", hint="write `MIN GROUP 5`")
         token = self.next("write `MIN GROUP 5`")
-        if not token.text.isdecimal() or token.token_type is not TokenType.NUMBER:
+        if not _is_number(token) or not token.text.isdecimal():
             raise self.error("write a whole number", back=1)
         self._keep(token.start, int(token.text), "min_group")
 
     def _mask(self) -> None:
-        start = self.offset
-        kind = self.take("NULL", "ZERO", "HASH", "REDACT", "DROP").lower()
+        start, kind = self.offset, self.take("NULL", "ZERO", "HASH", "REDACT", "DROP").lower()
         # The parentheses stay, so that a column called `hash` is not taken for the mask of that name.
         self._keep(start, kind or f"({self.group(_MASK_HINT).text()})", "mask")
 
@@ -290,8 +292,7 @@ class StatementReader(_Cursor):
 def _attribute(part: _Cursor) -> str:
     start, everything = part.offset, part.take("*")
     name = everything or part.name()
-    if part.take("."):
-        name = f"{name}.{part.name()}"
+    name += f".{part.name()}" if part.take(".") else ""
     if name == "*" and not everything:
         raise part.source.error(start, "`*` in quotes names no attribute", "without quotes it means all")
     part.finish(f"separate attributes by commas; {_QUOTES_HINT}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from headgate.algebra.block import Block
 from headgate.algebra.operators import Aggregate, Output
@@ -29,12 +30,22 @@ class Result:
     row: Row
 
 
-def passes(block: Block, view: Visibility, combination: Combination, now: Instant) -> bool:
-    """Whether no tuple is dropped and WHERE is true of what is seen, judged at `now`."""
-    if not view.keeps(combination, now):
-        return False
-    cells = view.cells(combination, ASSIST, now)
-    return all(is_true(condition, cells) for condition in block.where)
+class Passes(Protocol):
+    """Decides which combinations count, judged at `now`."""
+
+    def __call__(self, view: Visibility, combination: Combination, now: Instant) -> bool: ...
+
+
+def passes_where(block: Block) -> Passes:
+    """No tuple is dropped, and WHERE is true of what is seen."""
+
+    def passes(view: Visibility, combination: Combination, now: Instant) -> bool:
+        if not view.keeps(combination, now):
+            return False
+        cells = view.cells(combination, ASSIST, now)
+        return all(is_true(condition, cells) for condition in block.where)
+
+    return passes
 
 
 def projected(block: Block, view: Visibility, combination: Combination, now: Instant) -> Result:
@@ -62,9 +73,11 @@ def _shown(output: Output, view: Visibility, combination: Combination, now: Inst
     return masked(mask, raw, column.type, view.raw_cells(combination, column.source))
 
 
-def aggregated(block: Block, view: Visibility, combinations: Iterable[Combination], now: Instant) -> list[Result]:
+def aggregated(
+    block: Block, view: Visibility, passes: Passes, combinations: Iterable[Combination], now: Instant
+) -> list[Result]:
     """The rows of one window: one for each group with a tuple that was not dropped."""
-    kept = [one for one in combinations if passes(block, view, one, now)]
+    kept = [one for one in combinations if passes(view, one, now)]
     kept.sort(key=lambda one: view.order(one, now))
     groups: dict[tuple[tuple[str, Value], ...], list[Combination]] = {}
     for combination in kept:

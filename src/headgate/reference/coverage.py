@@ -30,7 +30,7 @@ class Cover:
 
 
 class Coverage:
-    """The grants of one subscriber over the sources of one block; None for `policies` means that there are none at all."""
+    """The grants of one subscriber over the sources of one block; None for `policies` means there are none at all."""
 
     def __init__(
         self,
@@ -65,7 +65,8 @@ class Coverage:
         return Cover(min(needs)) if needs else None
 
     def mask(self, alias: str, column: str, combination: Combination) -> Mask:
-        """What stands for a cell that is not covered for `read`: of the deny that withholds it, else of the first grant."""
+        """What stands for a cell not covered for `read`: the mask of the deny that withholds it, else of the first
+        grant."""
         denial = next(self._denials(alias, column, READ, combination), None)
         if denial is None:
             cell = (self._sources[alias].stream.name, column)
@@ -90,7 +91,7 @@ class Coverage:
     def _speaks_of(
         self, bound: BoundPolicy, alias: str, column: str, combination: Combination, unknown: bool = False
     ) -> bool:
-        """Whether the policy speaks of the cell. For a part of a combination, `unknown` is the answer of a joint view."""
+        """Whether the policy speaks of the cell. For part of a combination, `unknown` is the answer of a joint view."""
         if (self._sources[alias].stream.name, column) not in bound.policy.cells:
             return False
         for assignment in self._assignments(bound, alias):

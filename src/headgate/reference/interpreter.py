@@ -1,8 +1,8 @@
 """The plain-Python interpreter of semantics.md: element by element, in event-time order. The oracle.
 
-Elements come in epochs. In *replay* all streams are taken together in event-time order and an instant is complete as soon
-as a later one begins, so that the cut into epochs makes no difference. *Live*, each stream has its watermark, and what
-comes too late goes to the dead letters (section 1).
+Elements come in epochs. In *replay* all streams are taken together in event-time order and an instant is complete as
+soon as a later one begins, so that the cut into epochs makes no difference. *Live*, each stream has its watermark, and
+what comes too late goes to the dead letters (section 1).
 """
 
 from __future__ import annotations
@@ -60,8 +60,7 @@ class Interpreter:
             self._release(END_OF_TIME)
         else:
             self._complete_instant()
-            for run in self._runs:
-                run.close_windows(END_OF_TIME)
+            self._close(END_OF_TIME)
 
     # Replay -----------------------------------------------------------------------------------------------------------
 
@@ -77,14 +76,21 @@ class Interpreter:
             return
         now = element_time(self._instant[0][1])
         tuples = [(stream, element) for stream, element in self._instant if isinstance(element, Tuple)]
-        for run in self._runs:
-            run.close_windows(now)
-            run.take(tuples)
+        self._take(tuples, now)
         for stream, element in self._instant:
             self._count(stream, element)
             if isinstance(element, Punctuation):
                 self._timeline.add(stream, element)
         self._instant = []
+
+    def _take(self, tuples: Sequence[tuple[StreamSchema, Tuple]], now: Instant) -> None:
+        for run in self._runs:
+            run.close_windows(now)
+            run.take(tuples)
+
+    def _close(self, until: Instant) -> None:
+        for run in self._runs:
+            run.close_windows(until)
 
     def _count(self, stream: StreamSchema, element: Element) -> None:
         counts = self.tuples if isinstance(element, Tuple) else self.punctuations

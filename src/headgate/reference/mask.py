@@ -42,7 +42,7 @@ def masked(mask: Mask, value: Value, kind: DataType, cells: Cells) -> object:
 
 
 def hashed(value: Value, kind: DataType) -> Value:
-    """The SHA-256 of the value's text, in a form its column can hold: hexadecimal digits, or a number made of the first.
+    """The SHA-256 of the value's text, in a form its column can hold: hexadecimal digits, or a number of the first.
 
     Equal values stay equal, so that they can still be counted and joined by whoever sees them. Other types give NULL.
 

@@ -14,7 +14,7 @@ from headgate.algebra.window import RangeWindow, RowsWindow
 from headgate.model.element import Tuple
 from headgate.model.instant import Instant
 from headgate.model.schema import StreamSchema
-from headgate.reference.block import Result, aggregated, passes, projected
+from headgate.reference.block import Passes, Result, aggregated, passes_where, projected
 from headgate.reference.coverage import Combination, Coverage
 from headgate.reference.timeline import Timeline
 from headgate.reference.visibility import Visibility, result_time
@@ -72,9 +72,10 @@ class QueryRun:
 class BlockRun:
     """One block at work for one subscriber."""
 
-    def __init__(self, block: Block, view: Visibility) -> None:
+    def __init__(self, block: Block, view: Visibility, passes: Passes | None = None) -> None:
         self.block = block
         self.view = view
+        self._passes = passes or passes_where(block)
         self._held: dict[str, list[Tuple]] = {source.alias: [] for source in block.sources}
         self._open: dict[Instant, list[Combination]] = defaultdict(list)
         self._counted: list[Combination] = []
@@ -94,7 +95,7 @@ class BlockRun:
             return [
                 projected(self.block, self.view, one, result_time(one))
                 for one in combinations
-                if passes(self.block, self.view, one, result_time(one))
+                if self._passes(self.view, one, result_time(one))
             ]
         if isinstance(self.block.window, RowsWindow):
             return self._count_rows(combinations, self.block.window)
@@ -108,7 +109,11 @@ class BlockRun:
         if not isinstance(self.block.window, RangeWindow):
             return []
         ended = sorted(end for end in self._open if end <= until)
-        return [result for end in ended for result in aggregated(self.block, self.view, self._open.pop(end), end)]
+        return [
+            result
+            for end in ended
+            for result in aggregated(self.block, self.view, self._passes, self._open.pop(end), end)
+        ]
 
     def count_withheld(self, tuples: Sequence[tuple[StreamSchema, Tuple]]) -> int:
         """How many of the tuples are kept from the subscriber on arrival, whatever they may be joined with."""
@@ -144,12 +149,12 @@ class BlockRun:
 
     def _count_rows(self, combinations: list[Combination], window: RowsWindow) -> list[Result]:
         """Count the tuples that pass WHERE as judged at their own time; every full window gives its results."""
-        passing = [one for one in combinations if passes(self.block, self.view, one, result_time(one))]
+        passing = [one for one in combinations if self._passes(self.view, one, result_time(one))]
         self._counted.extend(sorted(passing, key=lambda one: self.view.order(one, result_time(one))))
         results: list[Result] = []
         while len(self._counted) >= self._given * window.slide + window.size:
             begin = self._given * window.slide
             members = self._counted[begin : begin + window.size]
-            results.extend(aggregated(self.block, self.view, members, result_time(members[-1])))
+            results.extend(aggregated(self.block, self.view, self._passes, members, result_time(members[-1])))
             self._given += 1
         return results

@@ -74,7 +74,7 @@ def _folded(
     start: Roles,
     apply: Callable[[Roles, list[Punctuation]], Roles],
 ) -> Roles:
-    """Every matching batch before the tuple, in order; then every immediate one before `now`, which may only take away."""
+    """Every matching batch before the tuple, in order; then every immediate one before `now`, which only takes away."""
     roles = start
     matching = [one for one in punctuations if one.at < max(cell.time, now) and _matches(one, cell)]
     for at, same_time in groupby(matching, key=lambda one: one.at):

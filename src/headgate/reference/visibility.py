@@ -35,7 +35,7 @@ class Visibility:
         return combination[alias].values[self._sources[alias].stream.position(column)]
 
     def raw_cells(self, combination: Combination, alias: str) -> Cells:
-        """The raw cells as a policy names them, by stream: this source's own, or those of another source of the block."""
+        """The raw cells as a policy names them, by stream: this source's own, or another source's of the block."""
 
         def look_up(column: ColumnRef) -> Value:
             if self._sources[alias].stream.name == column.source:

@@ -1,4 +1,5 @@
-"""What a run gives: rows for each query and subscriber, a report, and the dead letters; written all at once or not at all."""
+"""What a run gives: rows for each query and subscriber, a report, and the dead letters; written all at once or not at
+all."""
 
 from __future__ import annotations
 

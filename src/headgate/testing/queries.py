@@ -96,7 +96,7 @@ def plain_blocks(draw: st.DrawFn, streams: Sequence[StreamSchema], joins: int = 
 
 
 def _where(draw: st.DrawFn, sources: list[Source], columns: tuple[ColumnRef, ...]) -> Expression | None:
-    parts = draw(st.lists(conditions(columns, 1), max_size=2))
+    parts = draw(st.lists(conditions(columns, 1), max_size=1))
     if len(sources) > 1 and draw(st.booleans()):
         keys = [ColumnRef(one.alias, "k", one.stream.column("k").type) for one in sources[:2]]
         if keys[0].type is keys[1].type:

@@ -37,7 +37,7 @@ _PAYLOADS = (
 @cache
 def schemas(name: str, odd_names: bool = False) -> SearchStrategy[StreamSchema]:
     """A stream of this name with a key that joins well and a few more columns: one of a fixed number of kinds."""
-    flags = ((False, False), (True, False), (True, True))
+    flags = ((False, False), (False, False), (True, False), (True, True))
     made = []
     for position, (key, payload) in enumerate(product((DataType.INT, DataType.STRING), _PAYLOADS)):
         columns = [Column("ts", DataType.TIMESTAMP), Column("k", key)]
@@ -121,10 +121,21 @@ def punctuations(draw: st.DrawFn, stream: StreamSchema) -> Punctuation:
 
 
 @cache
-def elements(stream: StreamSchema, max_tuples: int = 12, max_punctuations: int = 6) -> SearchStrategy[list[Element]]:
+def elements(stream: StreamSchema, max_tuples: int = 14, max_punctuations: int = 5) -> SearchStrategy[list[Element]]:
     """What a stream carries, in any order."""
-    some_tuples = st.tuples(st.integers(0, 1_000_000), st.integers(0, max_tuples)).map(
+    some_tuples = st.tuples(st.integers(0, 1_000_000), st.integers(max_tuples // 2, max_tuples)).map(
         lambda pair: tuples_of(stream, *pair)
     )
     some_punctuations = st.lists(punctuations(stream), max_size=max_punctuations)
-    return st.tuples(some_tuples, some_punctuations).map(lambda parts: [*parts[0], *parts[1]])
+    opened = st.sampled_from([[], [_opening(stream)], [_opening(stream)], [_opening(stream)]])
+    return st.tuples(some_tuples, some_punctuations, opened).map(lambda parts: [*parts[0], *parts[1], *parts[2]])
+
+
+def _opening(stream: StreamSchema) -> Punctuation:
+    """A punctuation before all others that opens the stream to every role: else most of what is drawn is withheld."""
+    return Punctuation(Kind.DATA, ROLES, positive=True, at=START - SECOND, objects=Objects(Names((stream.name,))))
+
+
+def switched_on(query: str, subscribers: tuple[str, ...]) -> Punctuation:
+    """A punctuation before all others that gives subscribers the output of a query."""
+    return Punctuation(Kind.QUERY, subscribers, positive=True, at=START - SECOND, model=SubjectModel.USERS, query=query)

@@ -31,7 +31,7 @@ from headgate.policy.model import (
 from headgate.scenario.system import System
 from headgate.testing.expressions import conditions
 from headgate.testing.queries import queries
-from headgate.testing.streams import QUERIES, ROLES, USERS, elements, schemas
+from headgate.testing.streams import QUERIES, ROLES, USERS, elements, schemas, switched_on
 from headgate.testing.values import START
 
 
@@ -46,7 +46,7 @@ class GeneratedSystem:
 @st.composite
 def users(draw: st.DrawFn) -> dict[str, User]:
     """The three users, with roles and a profile."""
-    roles = st.lists(st.sampled_from(ROLES), max_size=2, unique=True).map(frozenset)
+    roles = st.lists(st.sampled_from(ROLES), min_size=1, max_size=2, unique=True).map(frozenset)
     profiles = st.fixed_dictionaries({}, optional={"level": st.integers(0, 3)})
     return {name: User(name, draw(roles), draw(profiles)) for name in USERS}
 
@@ -66,6 +66,10 @@ def _subjects() -> SearchStrategy[tuple[Subject, ...]]:
     return st.lists(one, min_size=1, max_size=2).map(tuple)
 
 
+def _columns(stream: StreamSchema) -> tuple[ColumnRef, ...]:
+    return tuple(ColumnRef(stream.name, column.name, column.type) for column in stream.columns)
+
+
 @st.composite
 def policies_over(draw: st.DrawFn, streams: list[StreamSchema], identifier: str) -> Policy:
     """A policy over one of the streams, or a joint view over two."""
@@ -75,8 +79,9 @@ def policies_over(draw: st.DrawFn, streams: list[StreamSchema], identifier: str)
     attributes = draw(
         st.none() | st.lists(st.sampled_from(list(names)), min_size=1, max_size=3, unique=True).map(tuple)
     )
-    columns = tuple(ColumnRef(stream.name, column.name, column.type) for stream in chosen for column in stream.columns)
-    allow, deny = draw(_privileges()), draw(st.just(()) | _privileges())
+    columns = tuple(column for stream in chosen for column in _columns(stream))
+    allow = draw(_privileges())
+    deny = draw(_privileges()) if not draw(st.integers(0, 3)) else ()
     return Policy(
         identifier,
         draw(_subjects()),
@@ -100,26 +105,34 @@ def policies_over(draw: st.DrawFn, streams: list[StreamSchema], identifier: str)
 
 @cache
 def _periods() -> SearchStrategy[Period]:
-    bounds: SearchStrategy[Expression | None] = st.none() | st.integers(0, 40).map(
-        lambda second: Constant(START + second * SECOND, DataType.TIMESTAMP)
+    bounds = st.tuples(st.integers(0, 20), st.integers(21, 40)).map(lambda pair: tuple(map(_moment, pair)))
+    return st.one_of(
+        st.just(Period()),
+        bounds.map(lambda pair: Period(*pair)),
+        bounds.map(lambda pair: Period(start=pair[0])),
+        bounds.map(lambda pair: Period(end=pair[1])),
     )
-    return st.just(Period()) | st.tuples(bounds, bounds).map(lambda pair: Period(*pair))
+
+
+def _moment(second: int) -> Expression:
+    return Constant(START + second * SECOND, DataType.TIMESTAMP)
 
 
 @st.composite
-def policy_sets(draw: st.DrawFn, streams: list[StreamSchema], most: int = 5) -> PolicySet:
+def policy_sets(draw: st.DrawFn, streams: list[StreamSchema], most: int = 4) -> PolicySet:
     """A few policies over the streams; generous more often than not, so that something comes through."""
     own = [draw(policies_over(streams, f"p{position}")) for position in range(draw(st.integers(0, most)))]
     generous = [
         Policy(
             f"all-{stream.name}",
-            (Subject(role=draw(st.sampled_from(ROLES))),),
+            tuple(Subject(role=role) for role in ROLES[: draw(st.integers(1, len(ROLES)))]),
             (stream.name,),
             frozenset((stream.name, column) for column in stream.names),
+            where=draw(st.none() | conditions(_columns(stream), 1)),
             allow=("read",),
         )
         for stream in streams
-        if draw(st.booleans())
+        if draw(st.integers(0, 3))
     ]
     denied = draw(st.sampled_from(AssistDenied))
     return PolicySet((*own, *generous), defaults=Defaults(on_assist_denied=denied))
@@ -136,8 +149,12 @@ def systems(
     policed = draw(st.booleans()) if with_policies is None else with_policies
     subscribers = st.lists(st.sampled_from(USERS), min_size=1, max_size=2, unique=True).map(tuple)
     registered = tuple(
-        Query(name, "u1", draw(subscribers), draw(queries(streams)), punctuated=draw(st.booleans()))
+        Query(name, "u1", draw(subscribers), draw(queries(streams)), punctuated=not draw(st.integers(0, 2)))
         for name in QUERIES[: draw(st.integers(1, max_queries))]
     )
     system = System(catalog, draw(users()), registered, draw(policy_sets(streams)) if policed else None)
-    return GeneratedSystem(system, {stream.name: draw(elements(stream)) for stream in streams})
+    flowing = {stream.name: draw(elements(stream)) for stream in streams}
+    for query in registered:
+        if query.punctuated and draw(st.integers(0, 3)):
+            flowing[names[0]] = [*flowing[names[0]], switched_on(query.id, query.subscribers)]
+    return GeneratedSystem(system, flowing)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from xacml_documents import V2, V3, apply, literal, text, value_of, whole
+from xacml_documents import V2, V3, apply, designator, literal, subject, text, value_of, whole
 
 
 def double(value: str) -> str:
@@ -76,6 +76,15 @@ def test_rounding_takes_halves_to_the_even_number(given: str, rounded: str) -> N
         (apply("rfc822Name-match", text("A@example.org"), literal("rfc822Name", "a@example.org")), "false"),
         (apply("x500Name-match", literal("x500Name", "O=Sun"), literal("x500Name", "cn=a, o = sun")), "true"),
         (apply("x500Name-match", literal("x500Name", "CN=a"), literal("x500Name", "cn=a, o = sun")), "false"),
+        (
+            apply("x500Name-equal", literal("x500Name", "CN=Ann  Lee,O=Sun"), literal("x500Name", "cn=ann lee, o=SUN")),
+            "true",
+        ),
+        (apply("x500Name-equal", literal("x500Name", "CN=a+OU=b"), literal("x500Name", "ou=b + cn=a")), "true"),
+        (apply("x500Name-equal", literal("x500Name", "CN=a,O=b"), literal("x500Name", "O=b,CN=a")), "false"),
+        (apply("x500Name-equal", literal("x500Name", 'CN="a,b"'), literal("x500Name", "CN=a\\,b")), "true"),
+        (apply("rfc822Name-equal", literal("rfc822Name", "a@B.org"), literal("rfc822Name", "a@b.ORG")), "true"),
+        (apply("rfc822Name-equal", literal("rfc822Name", "A@b.org"), literal("rfc822Name", "a@b.org")), "false"),
         (apply("double-equal", double("NaN"), double("NaN")), "false"),
         (apply("string-greater-than", text("b"), text("a")), "true"),
         (apply("hexBinary-equal", literal("hexBinary", "0a"), literal("hexBinary", "0A")), "true"),
@@ -182,6 +191,7 @@ def strings(*values: str) -> str:
         (apply("string-intersection", strings("a", "b", "a"), strings("a", "c")), "a"),
         (apply("string-union", strings("a", "b", "a"), strings("c", "a")), "a,b,c"),
         (apply("string-at-least-one-member-of", strings("a"), strings()), "false"),
+        (apply("string-at-least-one-member-of", strings("a", "b"), strings("b", "c")), "true"),
         (apply("string-subset", strings("a", "a"), strings("b", "a")), "true"),
         (apply("string-subset", strings("a", "c"), strings("b", "a")), "false"),
         (apply("string-set-equals", strings("a", "a", "b"), strings("b", "a")), "true"),
@@ -203,3 +213,11 @@ def test_numbers_and_texts_that_grow_without_end_are_stopped() -> None:
         "Indeterminate"
     )
     assert value_of(apply(two("string-concatenate"), *[joined] * 1001)) == "Indeterminate"
+
+
+def test_not_a_number_is_a_member_of_nothing_not_even_of_its_own_bag() -> None:
+    # The very same object on both sides, which Python's `in` would find.
+    numbers = designator("n", "double")
+    request = subject({"n": float("nan")})
+    assert value_of(apply("double-is-in", apply("double-one-and-only", numbers), numbers), request) == "false"
+    assert value_of(apply("double-set-equals", numbers, numbers), request) == "false"

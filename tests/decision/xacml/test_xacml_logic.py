@@ -46,6 +46,7 @@ TRUE, FALSE = truth(True), truth(False)
         (apply("n-of", whole(2), TRUE, FALSE, ERROR), "Indeterminate"),
         (apply("n-of", whole(2), TRUE, FALSE, FALSE), "false"),
         (apply("n-of", whole(2), FALSE, FALSE, ERROR), "false"),
+        (apply("n-of", whole(2), ERROR, FALSE, FALSE), "false"),
         (apply("n-of", whole(3), TRUE, TRUE), "Indeterminate"),
         (apply("n-of", whole(-1), TRUE), "Indeterminate"),
     ],

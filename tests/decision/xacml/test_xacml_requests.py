@@ -25,6 +25,7 @@ from xacml_documents import (
 
 from headgate.decision.xacml import (
     DENY_OVERRIDES,
+    DENY_UNLESS_PERMIT,
     Attribute,
     Attributes,
     Decision,
@@ -193,6 +194,10 @@ def test_several_roots_are_combined_as_the_caller_says() -> None:
     assert decisions(Pdp([permit, deny]), EMPTY) == [Decision.INDETERMINATE_DP]
     assert decisions(Pdp([permit, deny], combining=DENY_OVERRIDES), EMPTY) == [D]
     assert decisions(Pdp([]), EMPTY) == [NA]
+    assert decisions(Pdp([], combining=DENY_UNLESS_PERMIT), EMPTY) == [D]
+    never = read_policy(policy(rule(target=equals("name", "nobody"))))
+    assert decisions(Pdp([never]), EMPTY) == [NA]
+    assert decisions(Pdp([never], combining=DENY_UNLESS_PERMIT), EMPTY) == [D]
     with pytest.raises(UnknownNameError, match="combining algorithm"):
         Pdp([permit], combining="urn:none")
 

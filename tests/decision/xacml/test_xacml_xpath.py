@@ -104,7 +104,11 @@ def test_functions_over_nodes(name: str, paths: tuple[str, ...], value: str) -> 
         ("//*[//*[//*[//*]]]", 4),
         ("//a[position() = last()]", 1),
         ("//a[count(//b) > count(//c)]", 3),
-        ("descendant::a/ancestor::b", 2),
+        ("descendant::a/ancestor::b", 3),
+        ("/r/a/following-sibling::a", 2),
+        ("/r/a/..", 2),
+        ("//a | //b", 2),
+        ("//a[string(/) = 'x']", 2),
     ],
 )
 def test_the_cost_of_a_path_counts_what_multiplies(path: str, exponent: int) -> None:

@@ -73,6 +73,6 @@ def postgres_server() -> Iterator[Server]:
         try:
             yield Server(folder)
         finally:
-            run(pg_ctl, "stop", "-w", "-m", "immediate", "-D", str(data))
+            run(pg_ctl, "stop", "-w", "-m", "fast", "-D", str(data))
     finally:
         shutil.rmtree(folder)

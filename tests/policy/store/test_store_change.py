@@ -55,6 +55,12 @@ def test_a_user_has_the_roles_that_its_roles_include(filled: Catalog) -> None:
     assert filled.current().user("u1").roles == {"Chief", "Doctor"}
 
 
+def test_a_user_that_did_not_change_follows_its_roles(filled: Catalog) -> None:
+    filled.apply(Change().put(Role("Nurse"), Role("Chief", frozenset({"Nurse"}))), *ME)
+    assert filled.current().user("u1").roles == {"Chief", "Nurse"}
+    refused(filled, Change().remove(Kind.ROLES, "Chief"), UnknownNameError, "user `u1` has the unknown role `Chief`")
+
+
 def test_a_policy_file_replaces_all_policies_at_once(filled: Catalog) -> None:
     text = """
 version: 1

@@ -11,7 +11,7 @@ import pytest
 from headgate.errors import InputError, StoreError
 from headgate.model.subject import User
 from headgate.policy.store import Catalog, Change
-from headgate.policy.store.engine import Location
+from headgate.policy.store.engine import Location, create_file
 
 
 def test_only_the_owner_can_read_a_catalog_file(tmp_path: Path) -> None:
@@ -24,6 +24,13 @@ def test_only_the_owner_can_read_a_catalog_file(tmp_path: Path) -> None:
     path.chmod(0o644)
     with Catalog.open(path):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_catalog_file_is_never_open_to_others_even_while_it_is_made(tmp_path: Path) -> None:
+    path = tmp_path / "catalog.db"
+    modes = []
+    create_file(path, lambda draft: modes.append(stat.S_IMODE(draft.location.path.stat().st_mode)))  # type: ignore[union-attr]
+    assert [*modes, stat.S_IMODE(path.stat().st_mode)] == [0o600, 0o600]
 
 
 def test_a_path_and_a_url_are_the_same_catalog(tmp_path: Path) -> None:

@@ -25,9 +25,9 @@ _LONGEST_PATH = 2_000
 _MOST_VISITS = 200_000_000
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _WIDE_STEP = re.compile(
-    r"//|\b(?:descendant|descendant-or-self|ancestor|ancestor-or-self|following|preceding)"
-    r"(?:-sibling)?\s*::"
+    r"//|\.\.|\b(?:descendant|descendant-or-self|ancestor|ancestor-or-self|following|preceding|parent)(?:-sibling)?\s*::"
 )
+_LONE_ROOT = re.compile(r"(?<!/)/(?![/\w*@.])")
 _INNER_STEP = re.compile(r"//|(?<![@\w:.-])(?:[A-Za-z_][\w.-]*|\*|\.\.)(?:\s*::)?")
 _FUNCTION_START = re.compile(r"(?!(?:text|node|comment|processing-instruction)\s*\()[A-Za-z_][\w.:-]*\s*\(")
 
@@ -147,12 +147,14 @@ def cost_exponent(path: str) -> int:
         else:
             (inner if depth > 0 else outer).append(piece)
     wide = sum(len(_WIDE_STEP.findall(piece)) for piece in outer)
-    return max(1, wide) + sum(_inner_paths(piece) for piece in inner)
+    # From the root, one walk over the document is all that the first step costs.
+    starts_wide = bare.strip().startswith(("//", ".//"))
+    return 1 + wide - starts_wide + sum(_inner_paths(piece) for piece in inner)
 
 
 def _inner_paths(piece: str) -> int:
     """Steps of a predicate that walk: names and wildcards, not functions, attributes or operators."""
-    walking = 0
+    walking = len(_LONE_ROOT.findall(piece))
     for found in _INNER_STEP.finditer(piece):
         word = found[0]
         following = piece[found.end() :].lstrip()[:1]

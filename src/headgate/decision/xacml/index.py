@@ -127,11 +127,12 @@ def _is_plain(match: Match) -> bool:
 def _drawer(entries: Sequence[_Entry], depth: int) -> _Drawer:
     if len(entries) <= _SMALL or depth == 0:
         return _Drawer(tuple(entry.position for entry in entries), ())
-    crowds = _crowds(entries)
+    crowds, shares = _crowds(entries), _shares(entries)
     always: list[int] = []
     filed: dict[Designator, list[tuple[_Entry, _Demand]]] = {}
     for entry in entries:
-        best = min(entry.demands, key=lambda demand: _crowd(crowds, demand), default=None)
+        # What a request pays: the children found with this entry, and this entry's share in reading the attribute.
+        best = min(entry.demands, key=lambda demand: _crowd(crowds, demand) + shares[demand.designator], default=None)
         # Filing by what everybody demands would only copy the drawer.
         if best is None or _crowd(crowds, best) >= len(entries):
             always.append(entry.position)
@@ -162,6 +163,15 @@ def _crowds(entries: Sequence[_Entry]) -> dict[tuple[Any, Any], int]:
                 key = (attribute_key(demand.designator), value)
                 crowds[key] = crowds.get(key, 0) + 1
     return crowds
+
+
+def _shares(entries: Sequence[_Entry]) -> dict[Designator, float]:
+    """The smaller, the more entries an attribute sorts: a file of its own for each entry would make no index."""
+    used: dict[Designator, int] = {}
+    for entry in entries:
+        for demand in entry.demands:
+            used[demand.designator] = used.get(demand.designator, 0) + 1
+    return {designator: len(entries) / count for designator, count in used.items()}
 
 
 def _crowd(crowds: dict[tuple[Any, Any], int], demand: _Demand) -> int:

@@ -24,8 +24,9 @@ from headgate.errors import InputError, ParseError, UnknownNameError
 class Pdp:
     """Decides requests by a fixed set of policies.
 
-    `policies` are combined by `combining` (a policy-combining algorithm; several roots, as the standard leaves their
-    combination open, by only-one-applicable). `references` are there to be referred to only. Nothing changes after
+    `policies` are combined by `combining`, a policy-combining algorithm: the standard leaves open what several roots
+    mean together, and only-one-applicable is the cautious answer. A single root under it speaks for itself.
+    `references` are there to be referred to only. Nothing changes after
     construction, so one PDP may serve many threads. Without `indexed` every policy is evaluated for every request: the
     same decisions, only slower, for those who want to check that.
     """
@@ -46,8 +47,9 @@ class Pdp:
                 f"the combining algorithm `{combining}` is not known", hint="use a policy-combining algorithm of XACML"
             )
         compiler = PolicyCompiler(Repository([*policies, *references]), indexed=indexed)
-        self._roots = [_compile_root(compiler, policy) for policy in policies]
-        self._select = compiler.file(self._roots)
+        roots = [_compile_root(compiler, policy) for policy in policies]
+        self._only_root = roots[0] if len(roots) == 1 and combining == ONLY_ONE_APPLICABLE else None
+        self._select = compiler.file(roots)
         self._combine = POLICY_ALGORITHMS[combining]
         self._finder = finder
         self._hierarchy = hierarchy
@@ -102,8 +104,8 @@ class Pdp:
 
     def _evaluate(self, context: Context) -> Outcome:
         try:
-            if len(self._roots) == 1:
-                return self._roots[0].evaluate(context)
+            if self._only_root is not None:
+                return self._only_root.evaluate(context)
             return self._combine(self._select(context), context)
         except Exception as problem:
             return Outcome(Decision.INDETERMINATE_DP, _status_of(problem))

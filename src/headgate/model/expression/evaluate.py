@@ -245,5 +245,6 @@ _EVALUATORS: dict[type[Expression], Callable[..., Value]] = {
     Cast: _cast,
     Case: _case,
 }
-"""Aggregate calls are not here: they mean something only over a window. Nor are references to a profile, an event or the
+"""Aggregate calls are not here: they mean something only over a window. Nor are references to a profile, an event or
+the
 environment, which are bound to constants before anything is evaluated."""

@@ -21,7 +21,7 @@ from headgate.model.duration import parse_duration, parse_time_of_day, unit_leng
 from headgate.model.expression import nodes
 from headgate.model.expression.functions import FUNCTIONS
 from headgate.model.expression.nodes import Expression
-from headgate.model.expression.tokens import DURATION, EVENT, TIME_OF_DAY, place_of, tokenize
+from headgate.model.expression.tokens import DIALECT, DURATION, EVENT, TIME_OF_DAY, place_of, tokenize
 from headgate.model.expression.transform import flattened
 from headgate.model.instant import SECOND, parse_date, parse_timestamp
 from headgate.model.schema import Column
@@ -67,7 +67,7 @@ def parse_tokens(tokens: list[Token], text: str, into: type[exp.Expr] | None = N
     if not tokens:
         raise ParseError("the text is empty", place=Place(1, 1))
     try:
-        parser = Parser()
+        parser = Parser(dialect=DIALECT)
         trees = parser.parse_into(into, tokens, text) if into else parser.parse(tokens, text)
     except SqlglotError as error:
         detail = error.errors[0] if error.errors else {}

@@ -1,7 +1,7 @@
 """From text to tokens: sqlglot's tokenizer, and the literals that SQL does not have.
 
-`5h` and `6:00am` reach sqlglot's parser as calls of functions that `parse.py` knows, `start(a)` and its like as calls with
-a quoted name. Each token keeps its offset, so that every later error can say where.
+`5h` and `6:00am` reach sqlglot's parser as calls of functions that `parse.py` knows, `start(a)` and its like as calls
+with a quoted name. Each token keeps its offset, so that every later error can say where.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
@@ -29,6 +30,10 @@ class _CqlTokenizer(Tokenizer):
     IDENTIFIERS: ClassVar = ['"', "`"]
 
 
+DIALECT = Dialect()
+"""sqlglot's own dialect; making one for every text would cost as much as tokenising it."""
+
+
 def place_of(text: str, offset: int) -> Place:
     """Line and column of an offset."""
     before = text[:offset]
@@ -40,7 +45,7 @@ def tokenize(text: str) -> list[Token]:
     if len(text) > MAX_TEXT:
         raise ParseError(f"the text has {len(text)} characters", hint=f"the limit is {MAX_TEXT}")
     try:
-        tokens = _CqlTokenizer().tokenize(text)
+        tokens = _CqlTokenizer(dialect=DIALECT).tokenize(text)
     except TokenError as error:
         raise ParseError("the text cannot be read", hint="is a quote left open?", place=Place(1, 1)) from error
     return _fold(tokens)

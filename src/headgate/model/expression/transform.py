@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, cast
 
 from headgate.model.expression import nodes
@@ -18,13 +19,20 @@ def rewrite(expression: Expression, change: Callable[[Expression], Expression]) 
 
 def with_operands(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """The node with each expression directly below it changed; the same object if none did."""
+    if not expression.operands:
+        return expression
     changed: dict[str, Any] = {}
-    for field in fields(cast(Any, expression)):
-        before = getattr(expression, field.name)
+    for name in _field_names(type(expression)):
+        before = getattr(expression, name)
         after = _changed(before, change)
         if after is not before:
-            changed[field.name] = after
+            changed[name] = after
     return replace(cast(Any, expression), **changed) if changed else expression
+
+
+@cache
+def _field_names(kind: type[Expression]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(cast(Any, kind)))
 
 
 def _changed(value: object, change: Callable[[Expression], Expression]) -> object:

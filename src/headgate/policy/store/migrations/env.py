@@ -10,8 +10,6 @@ context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=metadata,
     version_table=REVISION_TABLE,
-    # Both databases can take a table's creation back; Alembic does not expect it of SQLite.
-    transactional_ddl=True,
 )
 with context.begin_transaction():
     context.run_migrations()

@@ -34,7 +34,7 @@ class TestResult:
         return "error" if self.broken else "failed" if self.problems else "passed"
 
 
-def test(
+def run_tests(
     paths: Annotated[list[Path], typer.Argument(help="Scenario files, or folders to look in.", show_default=False)],
     engine: Annotated[Engine, typer.Option(help="The executor.")] = Engine.REFERENCE,
     junit: Annotated[Path | None, typer.Option(help="Also write the results as JUnit XML.")] = None,

@@ -1,0 +1,191 @@
+"""A timeline at some moment: every answer the punctuations so far give, one by one and by the column. Never changes.
+
+An epoch takes one version and asks nothing else, so that all its tuples are judged by the same punctuations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from headgate.decision.timeline.audience import Audience, Audiences, Sight, Update, swept
+from headgate.decision.timeline.effect import NOTHING, UNCHANGED, Effect, Rule
+from headgate.decision.timeline.history import History, empty_history
+from headgate.decision.timeline.interning import Interner, Names
+from headgate.decision.timeline.parts import Asked, Now, Part, answered
+from headgate.decision.timeline.steps import Numbers, Steps
+from headgate.decision.timeline.tuples import Tuples
+from headgate.model.datatype import Value
+from headgate.model.instant import Instant
+from headgate.model.punctuation import ALL_OBJECTS
+from headgate.model.schema import StreamSchema
+
+Roles = frozenset[str]
+
+_NO_DATA = empty_history(Rule.REPLACE, NOTHING)
+_NO_ROLES = empty_history(Rule.ACQUIRE, UNCHANGED)
+_NO_USERS = empty_history(Rule.ACQUIRE, NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One attribute of one tuple, as punctuations address it."""
+
+    stream: StreamSchema
+    tid: Value
+    attribute: str
+    time: Instant
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RoleColumn:
+    """For each tuple the number of a set of roles, and the sets; not every set need occur."""
+
+    numbers: Numbers
+    sets: tuple[Roles, ...]
+
+    def __getitem__(self, row: int) -> Roles:
+        return self.sets[int(self.numbers[row])]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Version:
+    """Answers by the punctuations of one moment. Before `horizon` nobody sees anything: what was said is forgotten."""
+
+    roles: Names
+    people: Names
+    of_data: Mapping[str, History]
+    of_roles: Mapping[str, History]
+    of_users: Mapping[str, History]
+    horizon: Instant
+
+    # One by one -------------------------------------------------------------------------------------------------------
+
+    def data_roles(self, cell: Cell, now: Instant) -> Roles:
+        """The roles that may see the cell at `now`: none to begin with (deny by default)."""
+        effect = self._effect(self.of_data.get(cell.stream.name), cell, now, NOTHING)
+        return self.roles.names(effect.give)
+
+    def query_roles(self, query: str, declared: Roles, cell: Cell, now: Instant) -> Roles:
+        """The roles in which the query acts on the cell at `now`: the subscriber's own to begin with."""
+        return self._acting(declared, self._effect(self.of_roles.get(query), cell, now, UNCHANGED))
+
+    def users(self, query: str, subscribers: Iterable[str], at: Instant) -> frozenset[str]:
+        """`U_q(at)`: the subscribers whose last punctuation before `at` is a `+`."""
+        history = self.of_users.get(query)
+        if history is None or at < self.horizon:
+            return frozenset()
+        present = history.words.states.values[self._users_table(history).at(at)].give
+        return self.people.names(self.people.known_bits(subscribers) & present)
+
+    def _effect(self, history: History | None, cell: Cell, now: Instant, start: Effect) -> Effect:
+        if cell.time < self.horizon:
+            return NOTHING
+        if history is None:
+            return start
+        return history.effect(cell.stream, cell.attribute, cell.tid, cell.time, now)
+
+    def _acting(self, declared: Roles, effect: Effect) -> Roles:
+        acting = self.roles.names(effect.applied_to(self.roles.known_bits(declared)))
+        # Roles that no punctuation has named have no bit: they stay unless everything went.
+        others = frozenset(one for one in declared if self.roles.find(one) is None) if effect.keep < 0 else frozenset()
+        return acting | others
+
+    # By the column ----------------------------------------------------------------------------------------------------
+
+    def data_table(self, stream: StreamSchema, attribute: str) -> tuple[Steps, tuple[Roles, ...]]:
+        """The segment table of tuples that no tuple pattern matches, each judged at its own time; and its role sets."""
+        history = self.of_data.get(stream.name, _NO_DATA)
+        steps = self._closed(history.table(history.matching(stream, attribute).common), history)
+        return steps, tuple(self.roles.names(one.give) for one in history.words.states.values)
+
+    def data_roles_of(self, stream: StreamSchema, attribute: str, tuples: Tuples, now: Now = None) -> RoleColumn:
+        """The roles that may see the attribute, for each tuple."""
+        history = self.of_data.get(stream.name, _NO_DATA)
+        numbers = self._states_of(history, stream, attribute, tuples, now)
+        return RoleColumn(numbers, tuple(self.roles.names(one.give) for one in history.words.states.values))
+
+    def query_roles_of(
+        self, query: str, declared: Roles, stream: StreamSchema, attribute: str, tuples: Tuples, now: Now = None
+    ) -> RoleColumn:
+        """The roles in which the query acts on the attribute, for each tuple."""
+        history = self.of_roles.get(query, _NO_ROLES)
+        numbers = self._states_of(history, stream, attribute, tuples, now)
+        return RoleColumn(numbers, tuple(self._acting(declared, one) for one in history.words.states.values))
+
+    def visible(
+        self,
+        stream: StreamSchema,
+        attributes: Sequence[str],
+        audiences: Sequence[Audience],
+        tuples: Tuples,
+        now: Now = None,
+    ) -> dict[str, Sight]:
+        """Which audiences see each attribute of each tuple: conditions 1 and 2 of section 4."""
+        queries = tuple(dict.fromkeys(one.query for one in audiences if one.query in self.of_roles))
+        histories = (self.of_data.get(stream.name, _NO_DATA), *(self.of_roles[query] for query in queries))
+        same: dict[object, Sight] = {}
+        for attribute in dict.fromkeys(attributes):
+            asked = Asked.of(stream, attribute, histories)
+            if asked.matching not in same:
+                same[asked.matching] = self._sight(asked, queries, audiences, tuples, now)
+        # Attributes of which the same punctuations speak share one answer.
+        return {name: same[Asked.of(stream, name, histories).matching] for name in attributes}
+
+    def _sight(
+        self, asked: Asked, queries: Sequence[str], audiences: Sequence[Audience], tuples: Tuples, now: Now
+    ) -> Sight:
+        bitmaps: Interner[int] = Interner((0,))
+
+        def table(part: Part) -> Steps:
+            state = Audiences(len(audiences))
+            turns = self._turns(asked, queries, audiences, part, state)
+            history, governed = asked.histories[0], asked.stream.governed
+            values = history.words.states.values
+            data = asked.steps(0, part) if governed else Steps.constant(0)
+            steps = swept(
+                data, turns, lambda number: state.meeting(values[number].give) if governed else state.on, bitmaps
+            )
+            return steps.closed_before(self.horizon, 0)
+
+        return Sight(answered(asked, tuples, now, table), tuple(bitmaps.values))
+
+    def _turns(
+        self, asked: Asked, queries: Sequence[str], audiences: Sequence[Audience], part: Part, state: Audiences
+    ) -> list[tuple[Steps, Update]]:
+        """The tables by which the audiences change: the roles of their queries, and who may see these."""
+        turns: list[tuple[Steps, Update]] = []
+        tables = {query: asked.steps(place, part) for place, query in enumerate(queries, start=1)}
+        for number, audience in enumerate(audiences):
+            declared = self.roles.known_bits(audience.roles)
+            state.hold(number, declared)
+            if audience.query in tables:
+                turns.append((tables[audience.query], self._holding(state, number, audience.query, declared)))
+            if audience.subscribers is not None:
+                turns.append(self._switching(state, number, audience, part))
+        return turns
+
+    def _holding(self, state: Audiences, number: int, query: str, declared: int) -> Update:
+        values = self.of_roles[query].words.states.values
+        return lambda turned: state.hold(number, values[turned].applied_to(declared))
+
+    def _switching(self, state: Audiences, number: int, audience: Audience, part: Part) -> tuple[Steps, Update]:
+        history = self.of_users.get(audience.query, _NO_USERS)
+        values = history.words.states.values
+        ours = self.people.known_bits(audience.subscribers or ())
+        times = part.tuples.times
+        table = self._users_table(history)
+        near = table.between(int(times.min()), int(times.max())) if len(times) else table
+        return near, lambda turned: state.switch(number, bool(values[turned].give & ours))
+
+    def _users_table(self, history: History) -> Steps:
+        number = history.words.objects.find(ALL_OBJECTS)
+        return history.table(frozenset(() if number is None else (number,)))
+
+    def _states_of(self, history: History, stream: StreamSchema, attribute: str, tuples: Tuples, now: Now) -> Numbers:
+        asked = Asked.of(stream, attribute, (history,))
+        return answered(asked, tuples, now, lambda part: self._closed(asked.steps(0, part), history))
+
+    def _closed(self, steps: Steps, history: History) -> Steps:
+        """Before the horizon nobody sees anything: a rule that took something away may have been forgotten."""
+        return steps.closed_before(self.horizon, history.words.states.number(NOTHING))

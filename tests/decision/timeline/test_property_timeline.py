@@ -1,0 +1,116 @@
+"""The timeline decides as the reference does: in any order of arrival, wherever it is cut, and after forgetting."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+from timeline_cases import POOL, QUERIES, TIMES, USERS, Both, answers, carried, cells, seeds
+
+from headgate.decision.timeline import from_json, to_json
+
+when = st.sampled_from(TIMES)
+
+
+@given(carried, seeds, st.booleans())
+def test_property_equals_the_reference(said, seed, retroactive):
+    both = Both(retroactive)
+    for place, one in enumerate(said):
+        both.add(*one)
+        if place % 4 == 0:
+            # Tables are made now, and must be made anew where later ones fall before what they cover.
+            both.check(seed + place, count=2)
+    both.check(seed)
+
+
+@given(carried, seeds, st.booleans(), st.randoms(use_true_random=False))
+def test_property_order_of_arrival_does_not_matter(said, seed, retroactive, random):
+    both, shuffled = Both(retroactive), Both(retroactive)
+    for one in said:
+        both.add(*one)
+    for one in random.sample(said, len(said)):
+        shuffled.add(*one)
+    for cell, now in cells(seed, both.streams["S1"], 16):
+        assert answers(shuffled.timeline.version, cell, now) == answers(both.timeline.version, cell, now)
+
+
+@given(carried, seeds, st.booleans(), st.integers(0, 14), st.integers(0, 14), when)
+def test_property_a_snapshot_restored_anywhere_decides_alike(said, seed, retroactive, cut, forgetting, horizon):
+    both = Both(retroactive)
+    for place, (name, one) in enumerate(said):
+        if place == forgetting:
+            both.timeline.forget_before(horizon)
+        if place == cut:
+            both.timeline = from_json(json.loads(json.dumps(to_json(both.timeline), allow_nan=False)))
+        both.add(name, one, watermark=horizon if place >= forgetting else None)
+    both.timeline = from_json(json.loads(json.dumps(to_json(both.timeline), allow_nan=False)))
+    assert to_json(from_json(to_json(both.timeline))) == to_json(both.timeline)
+    both.check(seed, since=horizon)
+
+
+@given(st.lists(carried, max_size=3), seeds, st.booleans(), st.lists(when, min_size=3, max_size=3))
+def test_property_forgetting_changes_nothing_from_the_horizon_on(epochs, seed, retroactive, horizons):
+    both = Both(retroactive)
+    horizon = -1
+    for said, next_horizon in zip(epochs, sorted(horizons), strict=False):
+        for name, one in said:
+            both.add(name, one, watermark=horizon)
+        before = len(both.timeline)
+        both.timeline.forget_before(horizon := next_horizon)
+        assert len(both.timeline) <= before
+        both.check(seed, since=horizon, count=4)
+        for cell, now in cells(seed, both.streams["S1"], 4):
+            if cell.time < horizon:
+                assert not any(answers(both.timeline.version, cell, now))
+        assert not both.timeline.version.users("q1", USERS, horizon - 1)
+
+
+@given(carried, st.lists(carried, min_size=1, max_size=2), seeds, st.booleans(), when)
+def test_property_versions_never_change(said, later, seed, retroactive, horizon):
+    both = Both(retroactive)
+    for one in said:
+        both.add(*one)
+    version = both.timeline.version
+    asked = [(cell, now) for one in both.streams.values() for cell, now in cells(seed, one, 6)]
+    # Half of the answers are asked for the first time only after the timeline has gone on.
+    early = [answers(version, *one) for one in asked[::2]]
+    for more in later:
+        for one in more:
+            both.add(*one)
+        both.timeline.forget_before(horizon)
+    assert [answers(version, *one) for one in asked[::2]] == early
+    fresh = Both(retroactive)
+    for one in said:
+        fresh.add(*one)
+    for one in asked:
+        assert answers(version, *one) == fresh.answers(*one)
+
+
+@given(carried, st.lists(st.tuples(st.sampled_from(("S1", "S2")), when), max_size=14), seeds, st.booleans())
+def test_property_late_ones_count_at_the_watermark(said, marks, seed, retroactive):
+    both = Both(retroactive)
+    for place, (name, one) in enumerate(said):
+        both.add(name, one, watermark=marks[place][1] if place < len(marks) else None)
+    both.check(seed)
+
+
+@given(carried, st.tuples(st.sampled_from(("S1", "S2")), st.integers(0, 3_999)), seeds, st.booleans(), when)
+def test_property_late_ones_only_take_away(said, late, seed, retroactive, ahead):
+    both = Both(retroactive)
+    for one in said:
+        both.add(*one)
+    before = both.timeline.version
+    name, punctuation = late[0], replace(POOL[late[1]], at=ahead - 1)
+    both.add(name, punctuation, watermark=ahead)
+    after = both.timeline.version
+    for one in both.streams.values():
+        for cell, now in cells(seed, one):
+            # From the watermark on a late `+` gives, as any other; to what came before it never does.
+            if cell.time <= ahead or not punctuation.positive:
+                for old, new in zip(answers(before, cell, now), answers(after, cell, now), strict=True):
+                    assert new <= old
+    for query in QUERIES:
+        for at in range(ahead + 1):
+            assert after.users(query, USERS, at) <= before.users(query, USERS, at)
