@@ -25,7 +25,7 @@ MIN_JAVA = 17
 
 
 def main() -> None:
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 - whoever starts this may have an older one
         sys.exit(f"headgate needs Python 3.11 or newer, this is {sys.version.split()[0]}: set PYTHON=python3.11")
     fingerprint = hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in INPUTS)).hexdigest()
     if STAMP.exists() and STAMP.read_text() == fingerprint:

@@ -41,7 +41,6 @@ def test_the_documented_punctuation():
         ("tuple", {"in": ["/a/"]}),
     ],
 )
-@pytest.mark.xfail(strict=True, reason="model/pattern.py prints a list of one as its item, which then means a pattern")
 def test_a_list_of_one_odd_name_stays_that_name(key: str, value: object):
     once = punctuation_from_json(DOCUMENTED | {"ddp": {key: value}})
     assert punctuation_from_json(once.to_json()) == once

@@ -457,7 +457,7 @@ def policy_sets(draw: st.DrawFn) -> PolicySet:
     return PolicySet(tuple(resolved), EVENTS)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(policy_sets())
 def test_property_printed_policies_read_back_as_the_same(policies: PolicySet):
     again = applied(print_statements(policies))
@@ -485,7 +485,7 @@ PIECES = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(policy_sets(), st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 20), PIECES), max_size=4))
 def test_property_nothing_but_an_input_error_comes_out(policies: PolicySet, changes: list[tuple[int, int, str]]):
     text = print_statements(policies) + EXAMPLE + "REVOKE AVG (Pos) ON STREAM Position FROM ROLE Doctor;"

@@ -15,6 +15,7 @@ from headgate.decision.analysis.changes import Change
 from headgate.decision.analysis.check import check as check_material
 from headgate.decision.analysis.difference import difference
 from headgate.decision.analysis.finding import Finding, Severity, example_text
+from headgate.decision.analysis.privileges import shortest
 from headgate.decision.analysis.read import read_materials, read_surroundings, read_versions
 
 
@@ -107,14 +108,14 @@ def _print_changes(changes: list[Change]) -> None:
         return
     if sys.stdout.isatty():
         rows = [
-            (_verb(one), ", ".join(one.who), ", ".join(one.privileges), _cells(one), _example(one.example))
+            (_verb(one), ", ".join(one.who), ", ".join(shortest(one.privileges)), _cells(one), _example(one.example))
             for one in changes
         ]
         print_table(("change", "who", "privileges", "columns", "example"), rows)
         return
     for one in changes:
         example = f", for example {example_text(one.example)}" if one.example is not None else ""
-        who, privileges = ", ".join(one.who), ", ".join(one.privileges)
+        who, privileges = ", ".join(one.who), ", ".join(shortest(one.privileges))
         output().print(f"{who} {_verb(one)} {privileges} of {_cells(one)}{example}", markup=False)
 
 

@@ -6,11 +6,15 @@ import sys
 
 import typer
 
+from headgate.cli import check as check_command
+from headgate.cli import demo as demo_command
 from headgate.cli import explain as explain_command
 from headgate.cli import run as run_command
 from headgate.cli import run_tests
 from headgate.cli import simulate as simulate_command
+from headgate.cli import who_can as who_can_command
 from headgate.cli.terminal import BAD_INPUT, print_error
+from headgate.cli.xacml import xacml
 from headgate.errors import HeadgateError
 
 app = typer.Typer(
@@ -21,10 +25,14 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(demo_command.demo)
 app.command()(run_command.run)
 app.command("test")(run_tests.run_tests)
 app.command()(explain_command.explain)
 app.command()(simulate_command.simulate)
+app.command()(check_command.check)
+app.command("who-can")(who_can_command.who_can)
+app.add_typer(xacml)
 
 
 @app.callback()

@@ -10,6 +10,7 @@ import typer
 from headgate.cli.options import AsJson
 from headgate.cli.terminal import messages, print_json, print_table
 from headgate.decision.analysis.material import Material
+from headgate.decision.analysis.privileges import shortest
 from headgate.decision.analysis.read import read_materials, read_surroundings
 from headgate.decision.analysis.who_can import Access, find_cell
 from headgate.decision.analysis.who_can import who_can as accesses_to
@@ -61,7 +62,7 @@ def _row(access: Access) -> tuple[object, ...]:
     return (
         access.who,
         access.word.value,
-        ", ".join(access.privileges),
+        ", ".join(shortest(access.privileges)),
         condition,
         access.window or "",
         access.min_group or "",

@@ -65,6 +65,8 @@ def parse_duration(text: str) -> Duration:
 def scale(number: str, unit: str) -> Duration:
     """`number` times `unit`; a length that is not a whole number of microseconds is refused."""
     length = unit_length(unit)
+    if len(number) > 20:
+        raise ParseError(f"`{number[:20]}... {unit}` is too long a time", hint=_HINT)
     whole, _, fraction = number.partition(".")
     micros, remainder = divmod(int(fraction or "0") * length, 10 ** len(fraction))
     if remainder:

@@ -38,8 +38,9 @@ def parse_timestamp(text: str) -> Instant:
     if not _ZONED.search(text[10:]):
         raise ParseError(f"timestamp `{text}` has no zone", hint=f"add one: `{text}Z`, or an offset such as `+08:00`")
     try:
-        return from_datetime(datetime.fromisoformat(text))
-    except ValueError as error:
+        moment = datetime.fromisoformat(text)
+        return from_datetime(moment.astimezone(UTC))
+    except (ValueError, OverflowError) as error:
         raise ParseError(f"`{text}` is not a timestamp: {error}", hint="write it as `2026-01-01T08:00:00Z`") from error
 
 

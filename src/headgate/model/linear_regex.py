@@ -31,6 +31,8 @@ def compile_regex(source: str, dot_matches_newline: bool = False) -> LinearRegex
     except re2.error as error:
         reason = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error.args[0])
         raise ParseError(f"`/{source}/` is not a usable pattern: {reason}", hint="patterns are RE2 syntax") from error
+    except UnicodeError as error:
+        raise ParseError("the pattern is not valid text", hint="patterns are RE2 syntax") from error
     return compiled
 
 

@@ -43,7 +43,8 @@ class Names:
         return isinstance(value, str) and any(value.lower() == name.lower() for name in self.names)
 
     def to_json(self) -> object:
-        return self.names[0] if len(self.names) == 1 else list(self.names)
+        # A name that looks like a regex stays in its list, where it is only a name.
+        return self.names[0] if len(self.names) == 1 and not _is_regex(self.names[0]) else list(self.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,11 @@ class Ids:
         return any(_same(value, one) for one in self.ids)
 
     def to_json(self) -> object:
-        return self.ids[0] if len(self.ids) == 1 else {"in": list(self.ids)}
+        alone = self.ids[0] if len(self.ids) == 1 else "*"
+        # An id that reads as a pattern when it stands alone is written as a list of one.
+        if isinstance(alone, str) and (alone == "*" or _is_regex(alone)):
+            return {"in": list(self.ids)}
+        return alone
 
 
 @dataclass(frozen=True, slots=True)

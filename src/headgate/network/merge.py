@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from headgate.algebra.query import Query
 from headgate.errors import ConflictError, InputError, UnknownNameError
 from headgate.model.closest import closest
+from headgate.network.change import with_query, without_query
 from headgate.network.graph import Network
 from headgate.network.paths import QueryPath, Step, path_of
 from headgate.network.selectivity import combined, implies_cheaply
@@ -50,7 +51,11 @@ class MergedNetwork:
             users[id_] = users.get(id_, 0) + 1
         fresh = [id_ for id_ in path.steps if id_ not in self.steps]
         fed = _fed_with(fresh, steps, self.fed)
-        return _assembled({**self.paths, query.id: path}, steps, users, fed)
+        paths = {**self.paths, query.id: path}
+        if any(fed.get(id_) != self.fed.get(id_) for id_ in self.steps):  # others now read one of the new selections
+            return _assembled(paths, steps, users, fed)
+        own = [_rewired(steps[id_].vertex, fed) for id_ in fresh]
+        return MergedNetwork(paths, steps, users, fed, with_query(self.graph, query.id, path.output, own))
 
     def remove(self, identifier: str) -> MergedNetwork:
         """The network without that query."""
@@ -70,7 +75,9 @@ class MergedNetwork:
             if feeder is not None:
                 fed[id_] = feeder
         paths = {name: path for name, path in self.paths.items() if name != identifier}
-        return _assembled(paths, steps, users, fed)
+        if orphans:
+            return _assembled(paths, steps, users, fed)
+        return MergedNetwork(paths, steps, users, fed, without_query(self.graph, identifier))
 
 
 def merge(queries: Iterable[Query]) -> MergedNetwork:

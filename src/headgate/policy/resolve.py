@@ -210,6 +210,7 @@ def _check_events(policy: Policy, events: dict[str, NamedEvent], locate: Locate)
         "during": (policy.during.start, policy.during.end),
         "object": (policy.where,),
         "mask": (policy.mask.expression if policy.mask else None,),
+        "when": (policy.when,),
     }
     for key, expressions in places.items():
         for expression in expressions:

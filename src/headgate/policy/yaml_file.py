@@ -95,5 +95,6 @@ def mask_text(mask: Mask) -> str:
     """A mask as it is written."""
     if mask.kind is MaskKind.EXPRESSION:
         assert mask.expression is not None
-        return to_text(mask.expression)
+        text = to_text(mask.expression)
+        return f"({text})" if text.lower() in set(MaskKind) else text  # a column called `hash`, not the mask
     return mask.kind.value

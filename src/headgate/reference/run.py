@@ -6,12 +6,12 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 
 from headgate.algebra.block import Block, block_of
 from headgate.algebra.query import Query
 from headgate.algebra.window import RangeWindow, RowsWindow
 from headgate.model.element import Tuple
+from headgate.model.expression.nodes import ColumnRef, Comparison
 from headgate.model.instant import Instant
 from headgate.model.schema import StreamSchema
 from headgate.reference.block import Passes, Result, aggregated, passes_where, projected
@@ -78,6 +78,14 @@ class BlockRun:
         self._passes = passes or passes_where(block)
         self._held: dict[str, list[Tuple]] = {source.alias: [] for source in block.sources}
         self._open: dict[Instant, list[Combination]] = defaultdict(list)
+        self._equalities = [
+            (one.left, one.right)
+            for one in block.where
+            if isinstance(one, Comparison)
+            and one.sign == "="
+            and isinstance(one.left, ColumnRef)
+            and isinstance(one.right, ColumnRef)
+        ]
         self._counted: list[Combination] = []
         self._given = 0
 
@@ -134,18 +142,40 @@ class BlockRun:
         arrived = [element.time for elements in new.values() for element in elements]
         if not arrived:
             return
-        choices = []
+        choices = {}
         for alias, size in ranges.items():
             held = self._held[alias]
             # `now` is at least the time of the new tuple, so nothing older than that less the range can be paired.
             recent = held[bisect_left(held, min(arrived) - size, key=lambda one: one.time) :]
-            choices.append([(element, False) for element in recent] + [(element, True) for element in new[alias]])
-        for chosen in product(*choices):
-            if any(is_new for _, is_new in chosen):
-                combination = dict(zip(ranges, (element for element, _ in chosen), strict=True))
-                now = result_time(combination)
-                if all(now - combination[alias].time <= size for alias, size in ranges.items()):
-                    yield combination
+            choices[alias] = [(element, False) for element in recent] + [(element, True) for element in new[alias]]
+        for combination in self._paired(list(choices.items()), {}, any_new=False):
+            now = result_time(combination)
+            if all(now - combination[alias].time <= size for alias, size in ranges.items()):
+                yield combination
+
+    def _paired(
+        self, choices: list[tuple[str, list[tuple[Tuple, bool]]]], chosen: dict[str, Tuple], any_new: bool
+    ) -> Iterator[Combination]:
+        """All ways to choose one tuple for each source, at least one of them new.
+
+        A choice that contradicts an equality of WHERE is not followed: a cell that is hidden is NULL and equals
+        nothing, so what is unequal as it is can only be NULL or unequal as it is seen.
+        """
+        if not choices:
+            if any_new:
+                yield dict(chosen)
+            return
+        (alias, elements), rest = choices[0], choices[1:]
+        for element, is_new in elements:
+            extended = {**chosen, alias: element}
+            if all(self._may_equal(one, alias, extended) for one in self._equalities):
+                yield from self._paired(rest, extended, any_new or is_new)
+
+    def _may_equal(self, equality: tuple[ColumnRef, ColumnRef], alias: str, chosen: dict[str, Tuple]) -> bool:
+        left, right = equality
+        if alias not in (left.source, right.source) or left.source not in chosen or right.source not in chosen:
+            return True
+        return self.view.raw(chosen, left.source, left.name) == self.view.raw(chosen, right.source, right.name)
 
     def _count_rows(self, combinations: list[Combination], window: RowsWindow) -> list[Result]:
         """Count the tuples that pass WHERE as judged at their own time; every full window gives its results."""

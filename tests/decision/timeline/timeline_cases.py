@@ -64,8 +64,8 @@ def _punctuation(random: Random) -> Punctuation:
 _RANDOM = Random(20260101)
 POOL = [_punctuation(_RANDOM) for _ in range(4_000)]
 
-punctuations = st.lists(st.sampled_from(POOL), max_size=14)
-carried = st.lists(st.tuples(st.sampled_from(("S1", "S2")), st.sampled_from(POOL)), max_size=14)
+carried = st.lists(st.sampled_from([(_RANDOM.choice(("S1", "S2")), one) for one in POOL]), max_size=14)
+"""Punctuations with the streams that carry them, in any order of arrival."""
 seeds = st.integers(0, 1 << 20)
 """For what is asked: which cells a failing example asks about matters less than what was said."""
 
@@ -103,7 +103,7 @@ class Both:
             for cell, now in cells(seed, one, count, since):
                 assert answers(self.timeline.version, cell, now) == self.answers(cell, now), (cell, now)
         for query in QUERIES:
-            for at in range(since, 15):
+            for at in range(max(since, seed % 5), 15, 3):
                 expected = self.expected.users(query, USERS[:2], at)
                 assert self.timeline.version.users(query, USERS[:2], at) == expected, (query, at)
 

@@ -156,6 +156,7 @@ def test_a_changed_stream_or_event_is_seen_by_policies_that_did_not_change(catal
         (lambda: Change().put(policy()).replace_policies(PolicySet()), "both replaced and changed"),
         (lambda: Change().put(User("u", profile={"x": float("nan")})), "user `u`"),
         (lambda: Change().put(User("u", profile={"x": [1]})), "user `u` cannot be stored"),  # type: ignore[dict-item]
+        (lambda: Change().put(User("u", ["a"])), "user `u` does not read back"),  # type: ignore[arg-type]
         (lambda: Change().put_event("e", NamedEvent(1 << 62)), "event `e` cannot be stored"),
         (lambda: Change().put_event("e", NamedEvent(2, 1)), "ends before it starts"),
         (lambda: Change().put_event("", NamedEvent()), "empty name"),

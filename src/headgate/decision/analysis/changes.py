@@ -8,7 +8,6 @@ from enum import StrEnum
 from typing import Any
 
 from headgate.decision.analysis.finding import Example
-from headgate.decision.analysis.privileges import shortest
 from headgate.model.datatype import Value
 
 
@@ -74,7 +73,7 @@ def grouped(seen: Iterable[Seen]) -> list[Change]:
     columns: dict[tuple[_Line, tuple[str, ...]], list[str]] = {}
     examples: dict[_Line, Example | None] = {}
     for (line, column), found in privileges.items():
-        columns.setdefault((line, shortest(one.privilege for one in found)), []).append(column)
+        columns.setdefault((line, tuple(one.privilege for one in found)), []).append(column)
         examples[line] = found[0].example
     people: dict[tuple[object, ...], list[str]] = {}
     lines: dict[tuple[object, ...], Change] = {}

@@ -14,6 +14,7 @@ from headgate.decision.analysis.box import Name
 from headgate.decision.analysis.condition import Viewer
 from headgate.decision.analysis.context import Context
 from headgate.decision.analysis.finding import Finding, Kind, Severity
+from headgate.decision.analysis.privileges import shortest
 from headgate.decision.analysis.reasoner import NO, Reply
 from headgate.decision.analysis.shelf import ANYONE, Key, Shelf, key_of
 from headgate.decision.solver import Answer
@@ -92,7 +93,7 @@ class _Meeting:
             for allow in self.shelf.meeting(cell, ordered, self.context.known(self.deny)):
                 if allow.id in seen or (allow.id, self.deny.id) in self.settled:
                     continue
-                if len(met.policies) >= MOST_NAMED or (len(seen) >= MOST_TRIED and not certain):
+                if len(met.policies) + len(met.undecided) >= MOST_NAMED or (len(seen) >= MOST_TRIED and not certain):
                     return met
                 seen.add(allow.id)
                 if self.privileges(allow):
@@ -150,12 +151,13 @@ class _Meeting:
                 *(one for one in met.policies if one.id != self.deny.id),
                 example=met.example,
             )
-        for allow in met.undecided:
-            question = f"whether `{self.deny.id}` and `{allow.id}` can hold together"
-            yield from self.context.undecided(question, self.deny, allow)
+        if met.undecided:
+            names = ", ".join(f"`{one.id}`" for one in met.undecided)
+            question = f"whether `{self.deny.id}` can hold together with {names}"
+            yield from self.context.undecided(question, self.deny, *met.undecided)
 
     def _text(self, allows: list[Policy]) -> str:
-        privileges = sorted(frozenset[str]().union(*(self.privileges(one) for one in allows)))
+        privileges = shortest(frozenset[str]().union(*(self.privileges(one) for one in allows)))
         cells = frozenset[tuple[str, str]]().union(*(one.cells & self.deny.cells for one in allows))
         names = ", ".join(f"`{one.id}`" for one in allows)
         more = " and maybe others" if len(allows) >= MOST_NAMED else ""

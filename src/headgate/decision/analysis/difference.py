@@ -12,18 +12,20 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from headgate.decision.analysis.changes import Change, Effect, Seen, grouped
-from headgate.decision.analysis.condition import Viewer, aggregate_limits
+from headgate.decision.analysis.condition import WINDOW, Viewer, aggregate_limits
 from headgate.decision.analysis.context import Context, shown_example
 from headgate.decision.analysis.duplicates import Content, content
 from headgate.decision.analysis.material import Material
 from headgate.decision.analysis.reasoner import NO, Reasoner, Reply, joined
+from headgate.decision.analysis.unmeetable_windows import asks_for_rows
 from headgate.decision.analysis.viewers import viewers_of
 from headgate.decision.guard import FALSE, OPEN, Clause, Guard
 from headgate.decision.index import PolicyIndex
 from headgate.decision.solver import Answer
 from headgate.errors import InputError
+from headgate.model.datatype import DataType
 from headgate.model.expression import nodes
-from headgate.model.expression.nodes import AGGREGATES
+from headgate.model.expression.nodes import AGGREGATES, columns_of
 from headgate.model.privilege import PRIVILEGES
 from headgate.policy.model import Policy
 
@@ -79,8 +81,11 @@ class _Side:
         allows, denies = [], []
         for policy in some:
             if (stream, column) in policy.cells and scope.issuperset(policy.streams):
-                understood, clause = self._clause(policy, viewer, limited=privilege in AGGREGATES)
-                if privilege in policy.allowed and understood:
+                limited = privilege in AGGREGATES
+                understood, clause = self._clause(policy, viewer, limited)
+                # A join has no windows of rows, so what asks for one gives nothing there.
+                meetable = not (limited and len(scope) > 1 and asks_for_rows(policy))
+                if privilege in policy.allowed and understood and meetable:
                     allows.append(clause)
                 if privilege in policy.denied:
                     denies.append(self._clause(policy, viewer, limited=False)[1])
@@ -192,7 +197,9 @@ class _Comparison:
             return NO
         if alone and old == FALSE and not guards.new.denies and len(guards.new.allows) == 1:
             return self.reasoner.together(self.reasoner.know(guards.new.allows[0].condition))
-        unwanted = [old]
+        wanted, unwanted = [new], [old]
         if not alone:
+            if any(column.source == WINDOW for one in (new, old) for column in columns_of(one)):
+                wanted.append(nodes.Not(nodes.ColumnRef(WINDOW, "rows", DataType.BOOLEAN)))
             unwanted.append(nodes.And((guards.new_alone.predicate, nodes.Not(guards.old_alone.predicate))))
-        return self.reasoner.ask([new], unwanted)
+        return self.reasoner.ask(wanted, unwanted)

@@ -22,8 +22,14 @@ def never_holds(context: Context) -> Iterator[Finding]:
             yield _impossible(context, policy)
         elif answer is Answer.UNKNOWN:
             yield from context.undecided(f"whether `{policy.id}` can ever hold", policy)
-        if answer is not Answer.NO and context.material.users is not None and profile_names(policy):
+        # What nobody's profile has is reported on its own (`unknown_names.py`).
+        names = profile_names(policy)
+        if answer is not Answer.NO and context.material.users is not None and names and names <= _attributes(context):
             yield from _for_users(context, policy)
+
+
+def _attributes(context: Context) -> frozenset[str]:
+    return frozenset(name.lower() for user in (context.material.users or {}).values() for name in user.profile)
 
 
 def impossible(context: Context, policy: Policy) -> bool:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headgate.model.expression.nodes import AGGREGATES
-from headgate.model.privilege import COMPUTE, PRIVILEGES, READ
+from headgate.model.privilege import COMPUTE, PRIVILEGES
 
 
 def shortest(privileges: Iterable[str]) -> tuple[str, ...]:
-    """The fewest words for a set of privileges: `read` for all of them, `compute` for every aggregate.
+    """The fewest words for a set of privileges: `compute` stands for every aggregate.
 
     >>> shortest(["assist", *AGGREGATES])
     ('assist', 'compute')
     """
     given = set(privileges)
-    if given == set(PRIVILEGES):
-        return (READ,)
     spelt = [one for one in PRIVILEGES if one in given]
     if set(AGGREGATES) <= given:
         return (*(one for one in spelt if one not in AGGREGATES), COMPUTE)

@@ -12,6 +12,8 @@ from functools import cached_property
 
 from headgate.decision.analysis.box import Box, Name, box_of, meet, within
 from headgate.decision.analysis.condition import GROUP, OPAQUE, WINDOW
+from headgate.decision.analysis.guess import guess
+from headgate.decision.analysis.plain_example import plain_example
 from headgate.decision.solver import Answer, can_hold
 from headgate.model.datatype import DataType, Value
 from headgate.model.expression import nodes
@@ -31,6 +33,8 @@ class Reply:
     answer: Answer
     example: Mapping[Name, Value] = field(default_factory=dict)
 
+
+_Key = tuple[frozenset[Expression], frozenset[Expression]]
 
 NO, UNKNOWN = Reply(Answer.NO), Reply(Answer.UNKNOWN)
 
@@ -69,7 +73,8 @@ class Reasoner:
         self.left_out = 0
         self._questions = questions
         self._known: dict[Expression | None, Known] = {}
-        self._answers: dict[tuple[frozenset[Expression], frozenset[Expression]], Reply] = {}
+        self._answers: dict[_Key, Reply] = {}
+        self._examples: dict[_Key, Reply] = {}
 
     def know(self, condition: Expression | None) -> Known:
         """The condition as the other methods take it."""
@@ -102,44 +107,63 @@ class Reasoner:
         return {Answer.YES: Answer.NO, Answer.NO: Answer.YES}.get(reply.answer, Answer.UNKNOWN)
 
     def ask(self, true: Iterable[Expression], not_true: Iterable[Expression] = (), confirm: bool = True) -> Reply:
-        """Is there a tuple for which all of `true` are true and none of `not_true` is? The solver answers."""
+        """Is there a tuple for which all of `true` are true and none of `not_true` is?
+
+        Without `confirm` the solver's word is enough for a YES, for callers that say nothing on YES.
+        """
         key = (frozenset(true), frozenset(not_true))
         if key not in self._answers:
-            if self._questions <= 0:
+            question = _Question(*key)
+            reply = question.guessed() if question.consistent else UNKNOWN
+            if reply is None and self._questions <= 0:
                 self.left_out += 1
                 return UNKNOWN
-            self._answers[key] = self._solved(*key)
-        reply = self._answers[key]
-        if confirm and reply.answer is Answer.YES and not _confirmed(*key, reply.example):
-            return UNKNOWN
-        return reply
+            if reply is None:
+                self._questions -= 1
+                reply = question.solved()
+            self._answers[key] = reply
+            self._examples[key] = question.confirmed(reply)
+        return (self._examples if confirm else self._answers)[key]
 
-    def _solved(self, true: frozenset[Expression], not_true: frozenset[Expression]) -> Reply:
-        if not _consistent(true | not_true):
-            return UNKNOWN
-        self._questions -= 1
-        found = can_hold([*true, *_facts(true | not_true)], not_true)
+
+class _Question:
+    """What is asked, and how it is answered."""
+
+    def __init__(self, true: frozenset[Expression], not_true: frozenset[Expression]) -> None:
+        self.true = [*true, *_facts(true | not_true)]
+        self.not_true = list(not_true)
+        columns = [column for one in (*self.true, *self.not_true) for column in columns_of(one)]
+        self.types = {(one.source, one.name): one.type for one in columns}
+        # In two versions of a system a column may have two types, which cannot be compared.
+        self.consistent = all(self.types[one.source, one.name] is one.type for one in columns)
+        self.opaque = any(source.startswith(OPAQUE) for source, _ in self.types)
+
+    def holds(self, example: Mapping[Name, Value]) -> bool:
+        """Whether it is an example, says the evaluator."""
+
+        def cell(column: ColumnRef) -> Value:
+            return example.get((column.source, column.name))
+
+        return all(is_true(one, cell) for one in self.true) and not any(is_true(one, cell) for one in self.not_true)
+
+    def guessed(self) -> Reply | None:
+        """YES with an example, if one is found at little cost."""
+        if self.opaque:
+            return None
+        example = guess([*self.true, *(nodes.Not(one) for one in self.not_true)])
+        return Reply(Answer.YES, example) if example is not None and self.holds(example) else None
+
+    def solved(self) -> Reply:
+        found = can_hold(self.true, self.not_true)
         return Reply(found.answer, found.example)
 
-
-def _consistent(conditions: Iterable[Expression]) -> bool:
-    """Whether each column has one type. In two versions of a system it may have two, which cannot be compared."""
-    types: dict[Name, DataType] = {}
-    return all(
-        types.setdefault((column.source, column.name), column.type) is column.type
-        for one in conditions
-        for column in columns_of(one)
-    )
-
-
-def _confirmed(true: Iterable[Expression], not_true: Iterable[Expression], example: Mapping[Name, Value]) -> bool:
-    def cell(column: ColumnRef) -> Value:
-        return example.get((column.source, column.name))
-
-    conditions = [*true, *not_true]
-    if any(column.source.startswith(OPAQUE) for one in conditions for column in columns_of(one)):
-        return False
-    return all(is_true(one, cell) for one in true) and not any(is_true(one, cell) for one in not_true)
+    def confirmed(self, reply: Reply) -> Reply:
+        """The reply, its example made plain; a YES that the evaluator does not agree with is UNKNOWN."""
+        if reply.answer is not Answer.YES:
+            return reply
+        if self.opaque or not self.holds(reply.example):
+            return UNKNOWN
+        return Reply(Answer.YES, plain_example(reply.example, self.types, self.holds))
 
 
 def _facts(conditions: Iterable[Expression]) -> list[Expression]:

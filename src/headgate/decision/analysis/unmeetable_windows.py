@@ -24,12 +24,17 @@ def unmeetable_windows(context: Context) -> Iterator[Finding]:
 
 
 def _unmeetable(policy: Policy) -> str | None:
+    if policy.joint and asks_for_rows(policy):
+        return "a joint view is queried by a join, whose windows are of time, not of rows"
     for extent in (policy.window.min_size, policy.window.min_step):
-        if extent is not None and extent.rows and policy.joint:
-            return "a joint view is queried by a join, whose windows are of time, not of rows"
         if extent is not None and not extent.rows and extent.amount > LONGEST:
             return f"{extent} is longer than the time that timestamps can tell"
     return None
+
+
+def asks_for_rows(policy: Policy) -> bool:
+    """Whether only windows of rows will do."""
+    return any(extent is not None and extent.rows for extent in (policy.window.min_size, policy.window.min_step))
 
 
 def _without_effect(context: Context, policy: Policy) -> Iterator[Finding]:

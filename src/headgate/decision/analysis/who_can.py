@@ -10,7 +10,6 @@ from typing import Any
 from headgate.decision.analysis.condition import Viewer
 from headgate.decision.analysis.context import Context
 from headgate.decision.analysis.material import Material
-from headgate.decision.analysis.privileges import shortest
 from headgate.decision.analysis.reasoner import Known
 from headgate.decision.analysis.viewers import viewers_of
 from headgate.decision.index import PolicyIndex
@@ -18,6 +17,7 @@ from headgate.decision.solver import Answer
 from headgate.errors import InputError
 from headgate.model.expression.nodes import AGGREGATES
 from headgate.model.expression.print import to_text
+from headgate.model.privilege import PRIVILEGES
 from headgate.model.schema import StreamCatalog
 from headgate.policy.model import Policy
 from headgate.policy.yaml_file import mask_text
@@ -69,9 +69,9 @@ def who_can(material: Material, cell: tuple[str, str]) -> list[Access]:
     for name, (viewer,) in viewers_of(material).items():
         assert viewer is not None
         if index is None:
-            found.append(Access(name, Word.OPEN, ("read",)))
+            found.append(Access(name, Word.OPEN, PRIVILEGES))
         elif material.catalog.stream(cell[0]).owner == viewer.user.id:
-            found.append(Access(name, Word.OWNER, ("read",)))
+            found.append(Access(name, Word.OWNER, PRIVILEGES))
         else:
             some = [one for one in index.policies_for(viewer.user, cell[0]) if cell in one.cells]
             found.extend(list(_accesses(context, name, viewer, some, cell[0])) or [Access(name, Word.NOTHING)])
@@ -90,14 +90,18 @@ def _accesses(context: Context, who: str, viewer: Viewer, policies: list[Policy]
             yield Access(
                 who,
                 Word.ALLOWED,
-                shortest(left),
+                _ordered(left),
                 window=_window(policy) if limited else None,
                 min_group=policy.min_group if limited else None,
                 mask=mask,
                 **common,  # type: ignore[arg-type]
             )
         if policy.deny and _can_hold(context, known[policy.id]):
-            yield Access(who, Word.DENIED, shortest(policy.denied), mask=mask, **common)  # type: ignore[arg-type]
+            yield Access(who, Word.DENIED, _ordered(policy.denied), mask=mask, **common)  # type: ignore[arg-type]
+
+
+def _ordered(privileges: frozenset[str]) -> tuple[str, ...]:
+    return tuple(one for one in PRIVILEGES if one in privileges)
 
 
 def _can_hold(context: Context, known: Known | None) -> bool:

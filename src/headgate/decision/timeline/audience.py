@@ -23,6 +23,9 @@ Turns = Sequence[tuple[Steps, Update]]
 
 _WORD = 64
 
+_FEW = 64
+"""So many numbers are quicker gone through one by one than as an array."""
+
 
 @dataclass(frozen=True, slots=True)
 class Audience:
@@ -49,7 +52,9 @@ class Sight:
         """The bitmaps themselves, a row of 64-bit words for each tuple."""
         width = max(1, -(-audiences // _WORD))
         rows = [[one >> (_WORD * word) & ((1 << _WORD) - 1) for word in range(width)] for one in self.bitmaps]
-        return np.array(rows, np.uint64).reshape(-1, width)[self.numbers]
+        table = np.array(rows, np.uint64).reshape(-1, width)
+        # Every number has a row; "clip" spares the check of each that the default makes.
+        return table.take(self.numbers, axis=0, mode="clip")
 
 
 class Audiences:
@@ -80,22 +85,31 @@ class Audiences:
 
 def swept(data: Steps, turns: Turns, seen: Callable[[int], int], bitmaps: Interner[int]) -> Steps:
     """One table of bitmaps from the table of the data and those of the audiences."""
-    boundaries = data.boundaries
-    if turns:
+    boundaries, on_grid = data.boundaries, data.numbers
+    if any(len(steps) > 1 for steps, _ in turns):
         boundaries = np.unique(np.concatenate((boundaries, *(steps.boundaries for steps, _ in turns))))
+        on_grid = data.on(boundaries)
     changes = _changes(boundaries, turns)
-    numbers: list[int] = []
-    known: dict[int, int] = {}
-    for place, number in enumerate(data.on(boundaries).tolist()):
-        if place in changes:
-            for update, turned in changes[place]:
-                update(turned)
-            known.clear()
-        bitmap = known.get(number)
-        if bitmap is None:
-            bitmap = known[number] = bitmaps.number(seen(number))
-        numbers.append(bitmap)
-    return Steps(boundaries, np.array(numbers, np.int32)).compact()
+    places = sorted({0, *changes})
+    made = np.empty(len(on_grid), np.int32)
+    for begin, end in zip(places, [*places[1:], len(on_grid)], strict=True):
+        for update, turned in changes.get(begin, ()):
+            update(turned)
+        # Between two turns a set of authorised roles means the same audiences wherever it occurs.
+        made[begin:end] = _translated(on_grid[begin:end], lambda number: bitmaps.number(seen(number)))
+    return Steps(boundaries, made).compact()
+
+
+def _translated(numbers: Numbers, meaning: Callable[[int], int]) -> Numbers | list[int]:
+    """Each number's meaning, asked for once for each that occurs."""
+    if len(numbers) <= _FEW:
+        few = numbers.tolist()
+        meanings = {number: meaning(number) for number in dict.fromkeys(few)}
+        return [meanings[number] for number in few]
+    present = np.flatnonzero(np.bincount(numbers))
+    table = np.zeros(int(present[-1]) + 1, np.int32)
+    table[present] = [meaning(number) for number in present.tolist()]
+    return np.asarray(table[numbers], np.int32)
 
 
 def _changes(boundaries: NDArray[np.int64], turns: Turns) -> dict[int, list[tuple[Update, int]]]:

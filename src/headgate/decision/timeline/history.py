@@ -54,8 +54,9 @@ class History:
         overlaid = self.overlay(matching.common, own).at(time) if own else _SAME
         number = overlaid - 1 if overlaid != _SAME else self.table(matching.common).at(time)
         effect = self.words.states.values[number]
-        for _, batch in self._immediate(matching.common, own).between(time, now).batches():
-            effect = effect.then(self._on_held(batch, stream.retroactive))
+        if time < now:
+            for _, batch in self._immediate(matching.common, own).between(time, now).batches():
+                effect = effect.then(self._on_held(batch, stream.retroactive))
         return effect
 
     def steps(self, stream: StreamSchema, matching: Matching, own: Numbers, times: Times, now: Instant | None) -> Steps:

@@ -33,7 +33,11 @@ class Interner(Generic[T]):
 
 
 class Names(Interner[str]):
-    """Roles or users, one bit each."""
+    """Roles or users, one bit each; sets of them are kept once."""
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        super().__init__(values)
+        self._sets: dict[int, frozenset[str]] = {}
 
     def bits(self, names: Iterable[str]) -> int:
         """The set of these names; names not heard of get a bit."""
@@ -51,7 +55,10 @@ class Names(Interner[str]):
         return made
 
     def names(self, bits: int) -> frozenset[str]:
-        return frozenset(self.values[number] for number in numbers_in(bits))
+        found = self._sets.get(bits)
+        if found is None:
+            found = self._sets[bits] = frozenset(self.values[number] for number in numbers_in(bits))
+        return found
 
 
 def numbers_in(bits: int) -> list[int]:

@@ -40,7 +40,7 @@ class Log:
     def add(self, at: Instant, objects: Objects, positive: bool, immediate: bool, subjects: int) -> None:
         """Take note of a punctuation."""
         statement = Statement(self.words.objects.number(objects), positive, immediate, subjects)
-        place = bisect_right(self._ats, at)
+        place = bisect_right(self._ats, at) if self._ats and at < self._ats[-1] else len(self._ats)
         self._ats.insert(place, at)
         self._statements.insert(place, self.words.statements.number(statement))
         self._unchanged_before = min(self._unchanged_before, at)

@@ -56,36 +56,37 @@ class Part:
 
 def answered(asked: Asked, tuples: Tuples, now: Now, table: Callable[[Part], Steps]) -> Numbers:
     """Make each part's table, look its tuples up, and put the answers where they belong."""
-    answers: Numbers | None = None
+    answers = np.empty(0, np.int32)
     for rows, own in _by_patterns(asked, tuples):
         for chosen, moment in _by_now(asked, rows, now):
             part = Part(tuples if chosen is None else tuples.rows(chosen), own, moment)
             found = table(part).at_each(part.tuples.times, part.tuples.in_order)
             if chosen is None:
-                return found
-            answers = np.empty(len(tuples), np.int32) if answers is None else answers
+                answers = found
+                continue
+            if len(answers) < len(tuples):
+                answers = np.empty(len(tuples), np.int32)
             answers[chosen] = found
-    return np.empty(0, np.int32) if answers is None else answers
+    return answers
 
 
 def _by_patterns(asked: Asked, tuples: Tuples) -> Iterator[tuple[Rows | None, tuple[Patterns, ...]]]:
-    """Rows with the patterns that match their ids; None stands for all rows."""
-    nobody = tuple(NONE for _ in asked.histories)
-    if tuples.codes is None or not any(one.particular for one in asked.matching):
-        yield None, nobody
+    """All rows (None) as if no particular pattern matched, then those that some do match, which overwrite the first."""
+    yield None, tuple(NONE for _ in asked.histories)
+    if not tuples.with_ids or not any(one.particular for one in asked.matching):
         return
-    kinds: Interner[tuple[Patterns, ...]] = Interner((nobody,))
+    kinds: Interner[tuple[Patterns, ...]] = Interner((tuple(NONE for _ in asked.histories),))
     pairs = list(zip(asked.histories, asked.matching, strict=True))
-    of_ids = [kinds.number(tuple(one.words.objects.own(match, tid) for one, match in pairs)) for tid in tuples.ids]
+    ids, codes = tuples.encoded
+    of_ids = [kinds.number(tuple(one.words.objects.own(match, tid) for one, match in pairs)) for tid in ids]
     if len(kinds) == 1:
-        yield None, nobody
         return
-    kind_of_row = np.array(of_ids, np.int64)[tuples.codes]
-    order = kind_of_row.argsort(kind="stable")
-    ends = np.cumsum(np.bincount(kind_of_row, minlength=len(kinds)))
-    for kind, (begin, end) in enumerate(zip([0, *ends.tolist()], ends.tolist(), strict=False)):
-        if begin < end:
-            yield order[begin:end], kinds.values[kind]
+    kind_of_row = np.array(of_ids, np.int32)[codes]
+    special = np.flatnonzero(kind_of_row)
+    order = special[kind_of_row[special].argsort(kind="stable")]
+    ends = np.cumsum(np.bincount(kind_of_row[special], minlength=len(kinds))).tolist()
+    for kind in range(1, len(kinds)):
+        yield order[ends[kind - 1] : ends[kind]], kinds.values[kind]
 
 
 def _by_now(asked: Asked, rows: Rows | None, now: Now) -> Iterator[tuple[Rows | None, Instant | None]]:

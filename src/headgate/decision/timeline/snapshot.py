@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 from headgate.decision.timeline.effect import Statement
 from headgate.decision.timeline.interning import Interner, Names
@@ -23,6 +23,7 @@ from headgate.model.punctuation import Objects
 _VERSION = 1
 
 _Number = int | float | str
+T = TypeVar("T")
 
 
 def to_json(timeline: Timeline) -> dict[str, object]:
@@ -78,16 +79,29 @@ def _log_from_json(body: Mapping[str, Any], log: Log, names: Names) -> Log:
     objects = [_objects_from_json(one) for one in body["objects"]]
     statements = [
         (
-            objects[one["objects"]],
+            _picked(objects, one["objects"]),
             {"+": True, "-": False}[one["sign"]],
             {"I": True, "D": False}[one["et"]],
-            names.bits(one["subjects"]),
+            names.bits(_subjects(one["subjects"])),
         )
         for one in body["statements"]
     ]
     for at, number in body["entries"]:
-        log.add(at, *statements[number])
+        log.add(at, *_picked(statements, number))
     return log
+
+
+def _picked(values: list[T], number: object) -> T:
+    """A number counts from the beginning, not from the end as Python would have it."""
+    if not isinstance(number, int) or number < 0:
+        raise ValueError(f"`{number}` is no position")
+    return values[number]
+
+
+def _subjects(body: object) -> list[str]:
+    if not isinstance(body, list) or not body or not all(isinstance(one, str) for one in body):
+        raise ValueError(f"`{body}` is no list of subjects")
+    return body
 
 
 def _objects_to_json(objects: Objects) -> list[object]:

@@ -103,13 +103,13 @@ def combined(left: Numbers, right: Numbers, combine: Callable[[int, int], int]) 
     size = (int(left.max()) + 1) * width
     if size > max(_TABLE_LIMIT, len(pairs)):
         present, where = np.unique(pairs, return_inverse=True)
-        return _results(present, width, combine).take(where)
+        return np.asarray(_results(present, width, combine)[where], np.int32)
     occurs = np.zeros(size, bool)
     occurs[pairs] = True
     present = np.flatnonzero(occurs)
     table = np.zeros(size, np.int32)
     table[present] = _results(present, width, combine)
-    return table.take(pairs)
+    return np.asarray(table[pairs], np.int32)
 
 
 def _results(pairs: NDArray[np.int64], width: int, combine: Callable[[int, int], int]) -> Numbers:

@@ -58,14 +58,14 @@ class Timeline:
         if punctuation.kind is Kind.DATA:
             if not objects.streams.matches(stream.name):
                 return  # a provider cannot open another's stream
-            log = self.data_logs.setdefault(stream.name, data_log())
+            log = _log(self.data_logs, stream.name, data_log)
             objects = Objects(EVERYTHING, objects.tuples, objects.attributes)
             subjects = self.roles.bits(punctuation.subjects)
         elif punctuation.model is SubjectModel.ROLES:
-            log = self.role_logs.setdefault(punctuation.query or "", role_log())
+            log = _log(self.role_logs, punctuation.query or "", role_log)
             subjects = self.roles.bits(punctuation.subjects)
         else:
-            log = self.user_logs.setdefault(punctuation.query or "", user_log())
+            log = _log(self.user_logs, punctuation.query or "", user_log)
             objects = ALL_OBJECTS
             subjects = self.people.bits(punctuation.subjects)
         at, immediate = self._not_behind(punctuation, watermark)
@@ -125,6 +125,13 @@ class Timeline:
 
     def _logs(self) -> list[Log]:
         return [*self.data_logs.values(), *self.role_logs.values(), *self.user_logs.values()]
+
+
+def _log(logs: dict[str, Log], name: str, empty: Callable[[], Log]) -> Log:
+    found = logs.get(name)
+    if found is None:
+        found = logs[name] = empty()
+    return found
 
 
 def _histories(logs: Mapping[str, Log]) -> dict[str, History]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,37 +12,59 @@ from headgate.decision.timeline.steps import Times
 from headgate.model.datatype import Value
 from headgate.model.instant import Instant
 
+_SPREAD = 4
 
-@dataclass(frozen=True, eq=False, slots=True)
+
 class Tuples:
     """Tuples of one stream; without ids only punctuations for every tuple speak of them."""
 
-    times: Times
-    codes: NDArray[np.int64] | None = None
-    """The position of each tuple's id among `ids`."""
-    ids: tuple[Value, ...] = ()
-    in_order: bool = False
+    def __init__(
+        self,
+        times: Times,
+        ids: Sequence[Value] | NDArray[np.int64] | None = None,
+        in_order: bool | None = None,
+    ) -> None:
+        self.times = times
+        self.in_order = bool((times[1:] >= times[:-1]).all()) if in_order is None else in_order
+        self._ids = ids
 
     @staticmethod
-    def of(times: Iterable[Instant] | Times, ids: Sequence[Value] | NDArray[np.int64] | None = None) -> Tuples:
-        """Take in plain columns; ids that are integers are best given as an array."""
-        column = times if isinstance(times, np.ndarray) else np.fromiter(times, np.int64)
-        in_order = bool((column[1:] >= column[:-1]).all())
-        if ids is None:
-            return Tuples(column, in_order=in_order)
-        if isinstance(ids, np.ndarray):
-            distinct, codes = np.unique(ids, return_inverse=True)
-            return Tuples(column, codes, tuple(distinct.tolist()), in_order)
-        # To a dictionary `True` equals 1, to a pattern it does not.
-        numbers: dict[tuple[bool, Value], int] = {}
-        found = (numbers.setdefault((isinstance(one, bool), one), len(numbers)) for one in ids)
-        codes = np.fromiter(found, np.int64, len(ids))
-        return Tuples(column, codes, tuple(one for _, one in numbers), in_order)
+    def of(times: Iterable[Instant], ids: Sequence[Value] | NDArray[np.int64] | None = None) -> Tuples:
+        """Take in plain columns; arrays of integers are taken as they are."""
+        return Tuples(times if isinstance(times, np.ndarray) else np.fromiter(times, np.int64), ids)
 
     def __len__(self) -> int:
         return len(self.times)
 
+    @property
+    def with_ids(self) -> bool:
+        return self._ids is not None
+
+    @cached_property
+    def encoded(self) -> tuple[tuple[Value, ...], NDArray[np.int64]]:
+        """The distinct ids, and for each tuple the position of its own. Only made where a punctuation names tuples."""
+        ids = () if self._ids is None else self._ids
+        if isinstance(ids, np.ndarray):
+            return _encoded_array(ids)
+        # To a dictionary `True` equals 1, to a pattern it does not.
+        numbers: dict[tuple[bool, Value], int] = {}
+        found = (numbers.setdefault((isinstance(one, bool), one), len(numbers)) for one in ids)
+        codes = np.fromiter(found, np.int64, len(ids))
+        return tuple(one for _, one in numbers), codes
+
     def rows(self, chosen: NDArray[np.int64]) -> Tuples:
-        """Some of the tuples, in the order they have."""
-        codes = None if self.codes is None else self.codes[chosen]
-        return Tuples(self.times[chosen], codes, self.ids, self.in_order)
+        """The times of some of the tuples; chosen rows keep their order."""
+        return Tuples(self.times[chosen], in_order=self.in_order)
+
+
+def _encoded_array(ids: NDArray[np.int64]) -> tuple[tuple[Value, ...], NDArray[np.int64]]:
+    low = int(ids.min()) if len(ids) else 0
+    if len(ids) and int(ids.max()) - low <= _SPREAD * len(ids):
+        # Ids that lie close together are counted, which is several times quicker than sorting them.
+        shifted = ids - low
+        present = np.flatnonzero(np.bincount(shifted))
+        positions = np.zeros(int(present[-1]) + 1, np.int64)
+        positions[present] = np.arange(len(present))
+        return tuple((present + low).tolist()), positions[shifted]
+    distinct, codes = np.unique(ids, return_inverse=True)
+    return tuple(distinct.tolist()), codes

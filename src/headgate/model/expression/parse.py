@@ -6,6 +6,7 @@ passes because it was not understood.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Protocol, cast
 
@@ -267,18 +268,31 @@ def _literal(_: Builder, tree: exp.Expr) -> Expression:
     assert isinstance(tree, exp.Literal)
     if tree.is_string:
         return nodes.Constant(tree.name, DataType.STRING)
-    if tree.name.isdigit():
-        return _integer(int(tree.name))
-    value = float(tree.name)
-    if value in (float("inf"), float("-inf")):
-        raise TypeMismatchError(f"the number {tree.name} does not fit a double")
+    return _number(tree.name)
+
+
+_MAX_DIGITS = 400
+
+
+def _number(text: str) -> nodes.Constant:
+    if len(text) > _MAX_DIGITS:
+        raise TypeMismatchError("the number has too many digits")
+    if text.isdecimal() and text.isascii():
+        return _integer(int(text))
+    try:
+        value = float(text)
+    except ValueError:
+        raise ParseError(f"`{text}` is not a number") from None
+    if not math.isfinite(value):
+        raise TypeMismatchError(f"the number {text} does not fit a double")
     return nodes.Constant(value, DataType.DOUBLE)
 
 
 def _negative(builder: Builder, tree: exp.Expr) -> Expression:
     literal = tree.this
-    if isinstance(literal, exp.Literal) and not literal.is_string and literal.name.isdigit():
-        return _integer(-int(literal.name))  # at once, for the least number has no positive counterpart
+    if isinstance(literal, exp.Literal) and not literal.is_string and literal.name.isdecimal():
+        # At once, for the least number has no positive counterpart.
+        return _integer(-int(literal.name[: _MAX_DIGITS + 1]))
     operand = builder.build(literal)
     if isinstance(operand, nodes.Constant) and isinstance(operand.value, float):
         return nodes.Constant(-operand.value, operand.type)

@@ -10,109 +10,15 @@ from headgate.model.datatype import DataType
 from headgate.model.duration import format_duration, format_time_of_day
 from headgate.model.expression import nodes
 from headgate.model.expression.nodes import Expression
+from headgate.model.expression.tokens import is_plain_name
 from headgate.model.instant import format_date, format_timestamp
 
 _OR, _AND, _NOT, _COMPARE, _ADD, _MULTIPLY, _UNARY, _ATOM = range(8)
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*$")
+# Words that are tokenised as names and yet parsed as something else in some places.
 _RESERVED = frozenset(
-    [
-        "all",
-        "and",
-        "any",
-        "as",
-        "asc",
-        "between",
-        "by",
-        "case",
-        "cast",
-        "create",
-        "cross",
-        "current_date",
-        "current_time",
-        "current_timestamp",
-        "date",
-        "delete",
-        "desc",
-        "distinct",
-        "drop",
-        "else",
-        "end",
-        "escape",
-        "except",
-        "exists",
-        "false",
-        "fetch",
-        "filter",
-        "first",
-        "for",
-        "from",
-        "full",
-        "group",
-        "having",
-        "if",
-        "in",
-        "inner",
-        "insert",
-        "intersect",
-        "interval",
-        "into",
-        "is",
-        "join",
-        "lateral",
-        "left",
-        "like",
-        "limit",
-        "local",
-        "natural",
-        "next",
-        "not",
-        "now",
-        "null",
-        "of",
-        "offset",
-        "on",
-        "or",
-        "order",
-        "outer",
-        "over",
-        "partition",
-        "pivot",
-        "qualify",
-        "range",
-        "right",
-        "row",
-        "rows",
-        "sample",
-        "select",
-        "set",
-        "slide",
-        "some",
-        "start",
-        "table",
-        "tablesample",
-        "target",
-        "then",
-        "time",
-        "timestamp",
-        "timestamptz",
-        "to",
-        "true",
-        "union",
-        "unique",
-        "unnest",
-        "update",
-        "using",
-        "values",
-        "when",
-        "where",
-        "window",
-        "with",
-        "interval",
-        "array",
-        "map",
-        "struct",
-    ]
+    ("date", "end", "if", "interval", "now", "range", "rows", "slide", "start", "target", "time", "timestamp", "xor")
 )
 
 
@@ -122,7 +28,7 @@ def quote_name(name: str) -> str:
     >>> quote_name("heartRate"), quote_name("odd name")
     ('heartRate', '"odd name"')
     """
-    if _PLAIN_NAME.match(name) and name.lower() not in _RESERVED:
+    if _PLAIN_NAME.match(name) and name.lower() not in _RESERVED and is_plain_name(name):
         return name
     return '"' + name.replace('"', '""') + '"'
 

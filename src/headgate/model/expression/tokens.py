@@ -7,6 +7,7 @@ with a quoted name. Each token keeps its offset, so that every later error can s
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import ClassVar
 
 from sqlglot.dialects.dialect import Dialect
@@ -48,7 +49,17 @@ def tokenize(text: str) -> list[Token]:
         tokens = _CqlTokenizer(dialect=DIALECT).tokenize(text)
     except TokenError as error:
         raise ParseError("the text cannot be read", hint="is a quote left open?", place=Place(1, 1)) from error
+    for token in tokens:
+        if token.text in (DURATION, TIME_OF_DAY, EVENT):  # ours: nobody may write them
+            raise ParseError(f"unknown function `{token.text}`", place=place_of(text, token.start))
     return _fold(tokens)
+
+
+@lru_cache(maxsize=10_000)
+def is_plain_name(name: str) -> bool:
+    """Whether a name is read as a name when it stands in a text without quotes."""
+    tokens = _CqlTokenizer(dialect=DIALECT).tokenize(name)
+    return len(tokens) == 1 and tokens[0].token_type is TokenType.VAR and tokens[0].text == name
 
 
 def _fold(tokens: list[Token]) -> list[Token]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
-from functools import cache
 from typing import Any, cast
 
 from headgate.model.expression import nodes
@@ -30,9 +29,14 @@ def with_operands(expression: Expression, change: Callable[[Expression], Express
     return replace(cast(Any, expression), **changed) if changed else expression
 
 
-@cache
+_known_fields: dict[type[Expression], tuple[str, ...]] = {}
+
+
 def _field_names(kind: type[Expression]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(cast(Any, kind)))
+    names = _known_fields.get(kind)
+    if names is None:
+        names = _known_fields[kind] = tuple(field.name for field in fields(cast(Any, kind)))
+    return names
 
 
 def _changed(value: object, change: Callable[[Expression], Expression]) -> object:

@@ -1,0 +1,645 @@
+"""Bad input: exit code 2, the place and a hint on standard error, no traceback, nothing written."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from headgate.cli.main import main
+
+BASE = """\
+version: 1
+streams:
+  S:
+    columns: {ts: timestamp, id: string, x: int, d: double}
+    tid: id
+    elements:
+      - {ts: "2026-01-01T08:00:00Z", id: a, x: 1, d: 0.5}
+  T:
+    columns: {ts: timestamp, id: string, y: int}
+users: {u1: {roles: [r]}}
+queries:
+  q: {by: u1, cql: "SELECT x FROM S"}
+"""
+POLICY = "  - {id: p, subject: {role: r}, object: {streams: [S]}, allow: [read]}\n"
+PUNCTUATION = (
+    '{"sp": {"pt": "dsp", "ddp": {"stream": "S", "tuple": %s, "attributes": "*"}, '
+    '"srp": {"model": "rbac", "subjects": ["r"]}, "sign": "+", "ts": "2026-01-01T08:00:00Z"}}'
+)
+
+
+@pytest.fixture
+def headgate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    """Run the program in this process: exit code, standard output, standard error. Any other exception fails the test."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["headgate", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return int(ended.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario that is wrong, and what is said of it."""
+
+    name: str
+    text: str
+    said: str
+    hint: str
+    place: str = r"s\.yaml:\d+:\d+"
+
+
+def replaced(old: str, new: str, text: str = BASE) -> str:
+    assert old in text, "the sample must have what is replaced"
+    return text.replace(old, new)
+
+
+def asking(cql: str) -> str:
+    return replaced('"SELECT x FROM S"', json.dumps(cql))
+
+
+def policed(old: str, new: str) -> str:
+    return BASE + "policies:\n" + replaced(old, new, POLICY)
+
+
+QUERIES = [
+    ("unknown stream", "SELECT x FROM R", "column 15: unknown stream `R`", "known: `S`, `T`"),
+    ("unknown column", "SELECT xx FROM S", "column 8: unknown column `xx`", "did you mean `x`?"),
+    ("unknown column of an alias", "SELECT a.y FROM S AS a", "stream `S` has no column `y`", "known:"),
+    ("unknown alias", "SELECT b.x FROM S AS a", "unknown stream or alias `b`", "known: `a`"),
+    ("unknown function", "SELECT flor(x) AS y FROM S", "unknown function `flor`", "did you mean `floor`?"),
+    ("unknown type", "SELECT CAST(x AS money) AS y FROM S", "unknown type `MONEY`", "the types are bigint"),
+    ("types", "SELECT x FROM S WHERE x = id", "column 23: cannot compare int with string", "cast one of them"),
+    ("arithmetic on text", "SELECT x + id AS y FROM S", "`+` does not work on string", "use numbers"),
+    ("no condition", "SELECT x FROM S WHERE x", "a value of type int is not a condition", "compare it"),
+    ("sum of text", "SELECT sum(id) FROM S [RANGE 1 s]", "`sum` needs a number, not string", None),
+    ("ambiguous column", "SELECT id FROM S [NOW], T [NOW]", "column `id` is ambiguous", "write `S.id` or `T.id`"),
+    ("rows in a join", "SELECT x, y FROM S [ROWS 2], T [RANGE 1 s]", "a window of rows in a join", "use RANGE"),
+    ("aggregate without a window", "SELECT avg(x) FROM S", "an aggregate needs a window", "[RANGE 5 MIN"),
+    ("aggregate over now", "SELECT avg(x) FROM S [NOW]", "an aggregate needs a window", "[RANGE 5 MIN"),
+    (
+        "slide over range",
+        "SELECT avg(x) FROM S [RANGE 1 MIN, SLIDE 2 MIN]",
+        "the window [RANGE 1min, SLIDE 2min] leaves gaps",
+        "the slide is at most the range",
+    ),
+    (
+        "two windows of an aggregated join",
+        "SELECT avg(x) FROM S [RANGE 1 MIN], T [RANGE 2 MIN]",
+        "the windows of an aggregated join differ",
+        "write the same RANGE and SLIDE",
+    ),
+    ("rows over a join", "SELECT avg(x) FROM S [ROWS 2], T [ROWS 2]", "a window of rows in a join", "use RANGE"),
+    ("a slide of nothing", "SELECT avg(x) FROM S [RANGE 1 MIN, SLIDE 0 S]", "is empty", "longer than nothing"),
+    ("no rows", "SELECT avg(x) FROM S [ROWS 0]", "the window [ROWS 0, SLIDE 0] is empty", "at least one row"),
+    ("a length without a unit", "SELECT avg(x) FROM S [RANGE 5]", "`5` has no unit", "write `[RANGE 5 MIN"),
+    ("a window left open", "SELECT avg(x) FROM S [RANGE 5 s", "the window is not closed", "add `]`"),
+    ("a window nowhere", "SELECT x FROM S WHERE x [NOW] = 1", "a window stands where no stream is", "write `[RANGE"),
+    ("grouped by nothing", "SELECT id, avg(x) FROM S [RANGE 1 s]", "`S.id` is neither grouped", "add it to GROUP BY"),
+    ("having without groups", "SELECT x FROM S HAVING x > 1", "HAVING without groups", "put the condition in WHERE"),
+    ("two outputs of one name", "SELECT x, d AS x FROM S", "two outputs are called `x`", "rename one with AS"),
+    ("an output called _ts", "SELECT x AS _ts FROM S", "an output may not be called `_ts`", "rename it with AS"),
+    ("no select", "DELETE FROM S", "this is not a SELECT", "starts with SELECT"),
+    ("order by", "SELECT x FROM S ORDER BY x", "ORDER is not supported", "results come in time order"),
+    ("union that drops", "SELECT x FROM S UNION SELECT y AS x FROM T", "UNION drops equal rows", "write UNION ALL"),
+    ("outer join", "SELECT x FROM S LEFT JOIN T ON x = y", "`LEFT` joins are not supported", "write `JOIN"),
+    ("subquery", "SELECT x FROM (SELECT x FROM S)", "something that is not a stream", "subqueries are not"),
+    ("two statements", "SELECT x FROM S; SELECT x FROM S", "there is more than one statement", "write one"),
+    ("an open quote", "SELECT x FROM S WHERE id = 'a", "the text cannot be read", "is a quote left open?"),
+    ("a zone is missing", "SELECT x FROM S WHERE ts > '2026-01-01T08:00:00'", "has no zone", "add one:"),
+    ("1,000 levels", f"SELECT x FROM S WHERE {'(' * 1_000}x = 1{')' * 1_000}", "nested too deeply", "200 levels"),
+    ("1,000 negations", f"SELECT x FROM S WHERE {'NOT ' * 1_000}x = 1", "nested too deeply", "200 levels"),
+    ("1,000 calls", f"SELECT {'abs(' * 1_000}x{')' * 1_000} AS y FROM S", "nested too deeply", "200 levels"),
+    ("1,000 summands", f"SELECT {'+'.join(['x'] * 1_000)} AS y FROM S", "nested too deeply", "200 levels"),
+    ("100,000 characters", f"SELECT x FROM S WHERE id = '{'a' * 100_000}'", "the text has 100029 characters", "100000"),
+]
+
+ENTRIES = [
+    Case("unknown key", replaced("tid:", "tidd:"), "unknown key `tidd`", "did you mean `tid`?", r"s\.yaml:5:5"),
+    Case("unknown key on top", BASE + "polices: []\n", "unknown key `polices`", "did you mean `policies`?"),
+    Case("duplicate key", BASE + "users: {}\n", "the key `users` is given twice", "keep one", r"s\.yaml:13:1"),
+    Case("tab", replaced("  S:", "\tS:"), "not YAML", "check the indentation", r"s\.yaml:3:1"),
+    Case(
+        "anchors bomb",
+        "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+        + "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 10)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)),
+        "aliases repeat too much",
+        "write the values out",
+    ),
+    Case("unknown user", replaced("by: u1", "by: u2"), "unknown user `u2`", "known: `u1`", r"s\.yaml:12:7"),
+    Case(
+        "unknown subscriber",
+        replaced("by: u1", "by: u1, subscribers: [u1, uu]"),
+        "unknown user `uu`",
+        "known: `u1`",
+        r"s\.yaml:12:15",
+    ),
+    Case(
+        "duplicate subscriber",
+        replaced("by: u1", "by: u1, subscribers: [u1, u1]"),
+        "query `q` lists a subscriber twice",
+        "keep one",
+    ),
+    Case("unknown type", replaced("x: int", "x: money"), "unknown type `money`", "the types are", r"s\.yaml:4:42"),
+    Case("time of another type", replaced("tid: id", "time: id"), "`id` of stream `S` is not a timestamp", None),
+    Case("no such time column", replaced("tid: id", "time: at"), "no column `at`, which `time:` names", "its columns"),
+    Case("no such id column", replaced("tid: id", "tid: key"), "no column `key`, which `tid:` names", "its columns"),
+    Case("column called sp", replaced("d: double", "sp: double"), "may not be called `sp`", "marks punctuations"),
+    Case("two columns of one name", replaced("d: double", "X: double"), "two columns called `X`", "only in case"),
+    Case("unknown zone", replaced("tid: id", "timezone: Moon/Base"), "unknown time zone `Moon/Base`", "use a name"),
+    Case("unknown unit", replaced("tid: id", "lateness: 5 parsecs"), "unknown unit of time", "use ms, s, min, h or d"),
+    Case("two streams of one name", replaced("  T:", "  s:"), "two streams are called `s`", "case does not tell"),
+    Case("missing columns", replaced("    columns: {ts: timestamp, id: string, y: int}", "    tid: id"), "is missing", "add"),
+    Case("unknown expected query", BASE + "expect: {r: {u1: []}}\n", "unknown query `r`", "known: `q`"),
+    Case("unknown expected user", BASE + "expect: {q: {u9: []}}\n", "`u9` does not subscribe to `q`", "did you mean"),
+    Case("missing policy file", BASE + "policies: p.yaml\n", "the policy file `p.yaml` is not there", "counts from"),
+    Case("unknown role", BASE + "roles: {doctor: []}\n", "unknown role `r`", "known: `doctor`", r"s\.yaml:10:9"),
+    Case("cyclic roles", BASE + "roles: {r: [a], a: [b], b: [a]}\n", "in a circle: a -> b -> a", "take one of them out"),
+    Case(
+        "malformed JSON query",
+        replaced('cql: "SELECT x FROM S"', "json: {operator: filter, input: {}}"),
+        "query `q`: $.operator is `filter`",
+        "the operators are source, select",
+    ),
+    Case(
+        "unknown key of a JSON query",
+        replaced('cql: "SELECT x FROM S"', "json: {operator: project, output: []}"),
+        "$ has the unknown key `output`",
+        "the keys are outputs, input",
+    ),
+]  # fmt: skip
+
+POLICIES = [
+    Case("conflicting ids", BASE + "policies:\n" + POLICY * 2, "two policies have the id `p`", "give each its own id"),
+    Case("unknown stream", policed("[S]", "[R]"), "unknown stream `R`", "known: `S`, `T`", r"s\.yaml:14:42"),
+    Case("unknown column", policed("[S]", "[S], attributes: [xx]"), "unknown column `xx`", "did you mean `x`?"),
+    Case("unknown key", policed("allow:", "alow:"), "unknown key `alow`", "did you mean `allow`?"),
+    Case("no subject", policed("subject: {role: r}, ", ""), "`subject` is missing", "add `subject:`", r"s\.yaml:14:5"),
+    Case(
+        "predicate that does not parse",
+        policed("[S]", "[S], where: 'x >'"),
+        "unexpected `>`, at column 3 of `x >`",
+        "check the words",
+    ),
+    Case("predicate of two types", policed("[S]", "[S], where: 'x > id'"), "cannot compare int with string", "cast"),
+    Case(
+        "1,000 levels",
+        policed("[S]", f"[S], where: '{'(' * 1_000}x = 1{')' * 1_000}'"),
+        "nested too deeply",
+        "the limit is 200 levels",
+    ),
+    Case(
+        "period without a zone",
+        policed("allow:", "during: {from: '2026-01-01T08:00:00'}, allow:"),
+        "timestamp `2026-01-01T08:00:00` has no zone",
+        "add one: `2026-01-01T08:00:00Z`",
+    ),
+    Case(
+        "event without a zone",
+        BASE + "policies:\n  events: {a: {start: '2026-01-01T08:00:00'}}\n",
+        "has no zone",
+        "add one:",
+        r"s\.yaml:14:16",
+    ),
+    Case("unknown event", policed("allow:", "during: {from: start(a)}, allow:"), "unknown event `a`", "there are none"),
+    Case(
+        "window of two kinds",
+        policed("allow:", "window: {min_size: 1 hour, min_step: 5 rows}, allow:"),
+        "size and step of the window are of different kinds",
+        "use one kind",
+    ),
+    Case(
+        "window of nothing",
+        policed("allow:", "window: {min_size: 0 s}, allow:"),
+        "`0 s` is not longer than nothing",
+        "write `1 hour`",
+    ),
+]
+
+
+def refused(headgate, folder: Path, case: Case) -> str:
+    """The case is refused as bad input should be; what was said."""
+    (folder / "s.yaml").write_text(case.text)
+    code, out, err = headgate("run", "s.yaml", "--out", "o")
+    assert code == 2, err
+    assert out == ""
+    assert re.match(rf"error: {case.place}: ", err), err
+    assert case.said in err
+    if case.hint is not None:
+        assert f"hint: {case.hint}" in err or case.hint in err.split("hint: ", 1)[1]
+    assert sorted(path.name for path in folder.iterdir()) == ["s.yaml"], "nothing is written"
+    return err
+
+
+@pytest.mark.parametrize(("name", "cql", "said", "hint"), QUERIES, ids=[one[0] for one in QUERIES])
+def test_a_bad_query_is_refused_with_its_place(headgate, tmp_path: Path, name, cql, said, hint) -> None:
+    err = refused(headgate, tmp_path, Case(name, asking(cql), said, hint, r"s\.yaml:12:3: query `q`.*"))
+    assert len(err) < 500, "a message is for reading"
+
+
+@pytest.mark.parametrize("case", [*ENTRIES, *POLICIES], ids=lambda case: case.name)
+def test_a_bad_scenario_is_refused_with_its_place(headgate, tmp_path: Path, case: Case) -> None:
+    refused(headgate, tmp_path, case)
+
+
+NO_HINT = [
+    Case("unknown privilege", policed("[read]", "[peek]"), "`peek` is not a privilege; the privileges are read", ""),
+    Case("neither allow nor deny", policed(", allow: [read]", ""), "neither `allow` nor `deny` is given", ""),
+    Case("nobody", policed("{role: r}", "{}"), "`subject` names nobody", ""),
+    Case("group of none", policed("allow:", "min_group: 0, allow:"), "greater than or equal to 1", ""),
+    Case("event that ends first", BASE + "policies:\n  events: {a: {start: 2026-01-02T08:00:00Z, end: 2026-01-01T08:00:00Z}}\n", "ends before it starts", ""),
+    Case("policies of another type", BASE + "policies: 5\n", "should be a valid list", ""),
+    Case("recursion", "version: 1\nstreams: &a\n  S: *a\n", "a value contains itself", ""),
+    Case("5,000 levels", BASE + f"policies: {'[' * 5_000}{']' * 5_000}\n", "nested too deeply", ""),
+    Case("columns as a list", replaced("{ts: timestamp, id: string, y: int}", "[ts]"), "`streams.T.columns`", ""),
+    Case("flag of another type", replaced("tid: id", "governed: 3"), "`streams.S.governed`", ""),
+    Case("length of another type", replaced("tid: id", "lateness: 5"), "`streams.S.lateness`", ""),
+    Case("another version", replaced("version: 1", "version: 2"), "`version`", ""),
+    Case("empty file", "", "a scenario is a mapping that starts with `version: 1`", ""),
+    Case("list", "- a\n", "a scenario is a mapping that starts with `version: 1`", ""),
+    Case("user of another type", replaced("{u1: {roles: [r]}}", "{u1: 5}"), "`users.u1`", ""),
+    Case("query twice", replaced("cql:", "xml: '<q/>', cql:"), "as one of `cql`, `xml`, `boxes` or `json`", ""),
+    Case("source and elements", replaced("    tid: id", "    source: {format: json}"), "both `source` and `elements`", ""),
+    Case("user with a slash", BASE.replace("u1", "a/b"), "users.a/b", ""),
+    Case("user of dots", BASE.replace("u1", ".."), "users...", ""),
+    Case("query with a slash", replaced("  q:", "  a/b:"), "queries.a/b", ""),
+    Case("query of dots", replaced("  q:", "  ../q:"), "queries.../q", ""),
+    Case("control character", replaced("id: a", "id: a\x07"), "control characters are not allowed", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NO_HINT, ids=lambda case: case.name)
+def test_a_scenario_of_the_wrong_shape_is_refused_with_its_place(headgate, tmp_path: Path, case: Case) -> None:
+    refused(headgate, tmp_path, case)
+
+
+@pytest.mark.parametrize("case", NO_HINT, ids=lambda case: case.name)
+def test_a_scenario_of_the_wrong_shape_gets_a_hint_in_its_writers_words(headgate, tmp_path: Path, case: Case) -> None:
+    err = refused(headgate, tmp_path, case)
+    assert "hint: " in err
+    assert not re.search(r"Entry\b|ScenarioFile|PolicyFile|\^\[|\[key\]", err), "no class names, no patterns"
+
+
+def test_a_file_that_is_not_utf8_is_refused_at_the_byte(headgate, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_bytes(BASE.encode() + b"expect: \xff\n")
+    code, _, err = headgate("run", "s.yaml", "--out", "o")
+    assert (code, err.splitlines()) == (2, ["error: s.yaml:13:9: not UTF-8", "  hint: save the file as UTF-8"])
+
+
+def test_a_file_that_is_not_there_is_refused(headgate) -> None:
+    code, _, err = headgate("run", "nowhere.yaml", "--out", "o")
+    assert (code, err.splitlines()[0]) == (2, "error: nowhere.yaml: cannot be read: no such file or directory")
+    assert "hint: check the path" in err
+
+
+def test_a_folder_instead_of_a_scenario_is_refused(headgate, tmp_path: Path) -> None:
+    code, _, err = headgate("run", tmp_path, "--out", "o")
+    assert code == 2
+    assert f"error: {tmp_path}: cannot be read: is a directory" in err
+
+
+def test_an_endless_line_of_a_scenario_is_refused(headgate, tmp_path: Path) -> None:
+    case = Case(
+        "", BASE + f"x: {'a' * (10 << 20)}\n", "the line has 10485763 characters", "break it up", r"s\.yaml:13:1"
+    )
+    refused(headgate, tmp_path, case)
+
+
+def test_yaml_100_000_levels_deep_does_not_kill_the_process(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text("a: " + "[" * 100_000)
+    program = Path(sys.executable).with_name("headgate")
+    ended = subprocess.run([program, "run", "s.yaml"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 2, ended.returncode
+    assert "nested too deeply" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "cql",
+    [
+        f"SELECT count(*) FROM S [RANGE {'9' * 5_000} s]",
+        f"SELECT count(*) FROM S [ROWS {'9' * 5_000}]",
+        f"SELECT x FROM S WHERE x = {'9' * 5_000}",
+        f"SELECT x FROM S WHERE x = -{'9' * 5_000}",
+        f"SELECT x FROM S WHERE x < {'9' * 5_000}s",
+    ],
+    ids=["range", "rows", "number", "negative number", "duration"],
+)
+def test_a_number_of_5_000_digits_is_refused(headgate, tmp_path: Path, cql: str) -> None:
+    refused(headgate, tmp_path, Case("", asking(cql), "query `q`", None, r"s\.yaml:12:3"))
+
+
+@pytest.mark.parametrize(
+    "cql",
+    [
+        "SELECT CAST(x AS interval year) AS y FROM S",
+        "SELECT CAST(x AS varchar(1)) AS y FROM S",
+        "SELECT CAST(5 AS timestamp) AS y FROM S",
+        "SELECT count(*) FROM S [RANGE 5 s] [RANGE 10 s]",
+        f"SELECT x FROM S WHERE id LIKE '{'%ab_' * 20_000}'",
+    ],
+    ids=["cast to an interval", "cast that truncates", "cast of a number to a time", "two windows", "endless pattern"],
+)
+def test_what_is_not_understood_is_refused_not_passed(headgate, tmp_path: Path, cql: str) -> None:
+    err = refused(headgate, tmp_path, Case("", asking(cql), "query `q`", None, r"s\.yaml:12:3"))
+    assert len(err) < 500, "a message is for reading"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        replaced('cql: "SELECT x FROM S"', "json: {operator: source, stream: S}"),
+        BASE + "expect: {q: {u1: [{x: 1, _ts: yesterday}]}}\n",
+        BASE + "expect: {q: {u1: [{x: 1e999}]}}\n",
+        BASE + "roles: {r: [], a: [b], b: [a]}\n",
+        BASE + "roles: {r: [], a: [nobody]}\n",
+        BASE + f"roles: {{{', '.join(f'r{i}: [r{i + 1}]' for i in range(2_000))}, r2000: [], r: [r0, r]}}\n",
+        BASE + "roles: {r: []}\npolicies:\n" + POLICY.replace("role: r", "role: nobody"),
+        replaced("  q:", "  report.json:"),
+        BASE.replace("u1", "u" * 300),
+    ],
+    ids=[
+        "a query that is no query",
+        "an expected time that is none",
+        "an expected number that is none",
+        "a circle of roles that nobody has",
+        "an unknown role in a role that nobody has",
+        "a long chain of roles in a circle",
+        "a policy for an unknown role",
+        "a query called as the report",
+        "a user whose name is no file name",
+    ],
+)
+def test_a_mistake_is_found_before_anything_is_written(headgate, tmp_path: Path, text: str) -> None:
+    refused(headgate, tmp_path, Case("", text, "", None))
+
+
+@pytest.mark.parametrize("number", ["1e999", "9" * 400])
+def test_a_number_in_a_profile_that_is_none_does_not_stop_the_decision(headgate, tmp_path: Path, number: str) -> None:
+    profile = f"{{u1: {{roles: [r], profile: {{level: {number}}}}}}}"
+    text = policed("[S]", "[S], where: 'd > self.level'").replace("{u1: {roles: [r]}}", profile)
+    (tmp_path / "s.yaml").write_text(text)
+    code, _, err = headgate("run", "s.yaml", "--out", "o")
+    assert code in (0, 2), err
+    if code == 0:
+        assert (tmp_path / "o" / "q" / "u1.ndjson").read_text() == ""
+
+
+# Streams: what is wrong with an element goes to the dead letters, and the others pass ----------------------------------
+
+
+def from_file(path: str) -> str:
+    elements = '    elements:\n      - {ts: "2026-01-01T08:00:00Z", id: a, x: 1, d: 0.5}\n'
+    return replaced(elements, f"    source: {{format: json, path: {path}}}\n")
+
+
+BROKEN_LINES = [
+    (b'{"ts": broken', "not JSON"),
+    (b"\xff\xfe", "not UTF-8 at byte 0"),
+    (b'{"ts": "' + b"a" * (10 << 20) + b'"}', "over the limit of 1048576"),
+    (b'{"ts": "2026-01-01T08:00:00", "x": 1}', "has no zone"),
+    (b'{"ts": null, "x": 1}', "the time column `ts` is null"),
+    (b'{"x": 1}', "the time column `ts` is null"),
+    (b"[1]", "not a JSON object"),
+    (b"[" * 100_000, "not JSON"),
+    (b'{"ts": "2026-01-01T08:00:00Z", "d": NaN}', "`nan` is not of type double"),
+    (b'{"ts": "2026-01-01T08:00:00Z", "x": 2147483648}', "`2147483648` is not of type int"),
+    (b'{"ts": "2026-01-01T08:00:00Z", "x": true}', "`True` is not of type int"),
+    (b'{"sp": 5}', "the punctuation is not an object"),
+    ((PUNCTUATION % "[5, 1]").encode(), "the range [5, 1] is empty"),
+    ((PUNCTUATION % '"/(a{1,1000}){1,1000}/"').encode(), "is not a usable pattern"),
+    ((PUNCTUATION % '"*"').replace('"S"', '"T"').encode(), "speaks of another stream"),
+    ((PUNCTUATION % '"*"').replace("08:00:00Z", "08:00:00").encode(), "has no zone"),
+]
+
+
+def test_broken_lines_are_dead_letters_and_the_others_pass(headgate, tmp_path: Path) -> None:
+    good = b'{"ts": "2026-01-01T08:00:00Z", "x": %d}'
+    lines = [good % 1, *(line for line, _ in BROKEN_LINES), b"", good % 2]
+    (tmp_path / "in.ndjson").write_bytes(b"\n".join(lines))
+    (tmp_path / "s.yaml").write_text(from_file("in.ndjson"))
+    code, _, err = headgate("run", "s.yaml", "--out", "o")
+    assert code == 0, err
+    assert [json.loads(line)["x"] for line in (tmp_path / "o/q/u1.ndjson").read_text().splitlines()] == [1, 2]
+    letters = [json.loads(line) for line in (tmp_path / "o/dead-letter/S.ndjson").read_text().splitlines()]
+    assert [one["place"] for one in letters] == [f"in.ndjson:{i + 2}" for i in range(len(BROKEN_LINES))]
+    for letter, (_, reason) in zip(letters, BROKEN_LINES, strict=True):
+        assert reason in letter["reason"]
+        assert len(letter["element"]) < 1_100, "a long line is cut"
+    report = json.loads((tmp_path / "o/report.json").read_text())
+    assert report["streams"]["S"] == {"tuples": 2, "punctuations": 0, "rejected": len(BROKEN_LINES)}
+
+
+def test_a_hostile_pattern_that_compiles_is_harmless(headgate, tmp_path: Path) -> None:
+    lines = [PUNCTUATION % '"/(a+)+(b|a)*c/"', json.dumps({"ts": "2026-01-01T08:00:01Z", "id": "a" * 100_000, "x": 1})]
+    (tmp_path / "in.ndjson").write_text("\n".join(lines))
+    (tmp_path / "s.yaml").write_text(
+        from_file("in.ndjson").replace("    tid: id\n", "    tid: id\n    governed: true\n")
+    )
+    assert headgate("run", "s.yaml", "--out", "o")[0] == 0
+    assert (tmp_path / "o/q/u1.ndjson").read_text() == "", "the pattern does not match"
+
+
+def test_an_empty_file_is_an_empty_stream(headgate, tmp_path: Path) -> None:
+    (tmp_path / "in.ndjson").write_bytes(b"")
+    (tmp_path / "s.yaml").write_text(from_file("in.ndjson"))
+    assert headgate("run", "s.yaml", "--out", "o")[0] == 0
+    assert (tmp_path / "o/q/u1.ndjson").read_text() == ""
+    assert not (tmp_path / "o/dead-letter").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (from_file("nowhere.ndjson"), "nowhere.ndjson: the input of stream `S` is not there"),
+        (from_file("'*.ndjson'"), "*.ndjson: the input of stream `S` is not there"),
+        (from_file("x").replace(", path: x", ""), "the source of stream `S` has no `path`"),
+        (from_file("x").replace("json", "parquet"), "cannot read the format `parquet` of stream `S`"),
+    ],
+    ids=["file", "pattern", "no path", "another format"],
+)
+def test_an_input_that_is_not_there_is_an_error(headgate, tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "s.yaml").write_text(text)
+    code, _, err = headgate("run", "s.yaml", "--out", "o")
+    assert code == 2
+    assert said in err
+    assert "hint: " in err
+    assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize("cql", ["SELECT id FROM S", "SELECT x FROM S WHERE id LIKE 'a%'"], ids=["shown", "compared"])
+def test_half_a_character_does_not_stop_the_run(headgate, tmp_path: Path, cql: str) -> None:
+    (tmp_path / "in.ndjson").write_text('{"ts": "2026-01-01T08:00:00Z", "id": "\\ud800"}\n')
+    (tmp_path / "s.yaml").write_text(from_file("in.ndjson").replace("SELECT x FROM S", cql))
+    code, _, err = headgate("run", "s.yaml", "--out", "o")
+    assert code == 0, err
+    (tmp_path / "o/q/u1.ndjson").read_text(encoding="utf-8")
+
+
+def test_a_long_line_that_starts_with_blanks_is_not_dropped_in_silence(headgate, tmp_path: Path) -> None:
+    (tmp_path / "in.ndjson").write_bytes(b" " * (2 << 20) + b'{"ts": "2026-01-01T08:00:00Z", "x": 1}\n')
+    (tmp_path / "s.yaml").write_text(from_file("in.ndjson"))
+    headgate("run", "s.yaml", "--out", "o")
+    counts = json.loads((tmp_path / "o/report.json").read_text())["streams"]["S"]
+    assert counts["tuples"] + counts["rejected"] == 1
+
+
+@pytest.mark.parametrize(
+    ("time", "cql"),
+    [
+        ("2026-01-01T08:00:00Z", "SELECT ts + 9999999d AS t FROM S"),
+        ("2026-01-01T08:00:00Z", "SELECT x FROM S WHERE ts + 9999999d > 6:00am"),
+        ("9999-12-31T23:59:59-05:00", "SELECT x FROM S"),
+        ("9999-12-31T23:59:59Z", "SELECT count(*) AS n FROM S [RANGE 1 h]"),
+        ("2026-01-01T08:00:00Z", "SELECT count(*) AS n FROM S [RANGE 9999999 d]"),
+    ],
+    ids=["sum", "compared sum", "element", "window end", "long window"],
+)
+def test_a_time_beyond_the_calendar_does_not_stop_the_run(headgate, tmp_path: Path, time: str, cql: str) -> None:
+    (tmp_path / "s.yaml").write_text(asking(cql).replace("2026-01-01T08:00:00Z", time))
+    code, _, err = headgate("run", "s.yaml", "--out", "o")
+    assert code in (0, 2), err
+    assert (tmp_path / "o").exists() == (code == 0)
+
+
+def test_local_time_at_the_first_midnight_does_not_stop_the_run(headgate, tmp_path: Path) -> None:
+    text = asking("SELECT x FROM S WHERE ts > 6:00am").replace("2026-01-01T08:00:00Z", "0001-01-01T00:00:00Z")
+    (tmp_path / "s.yaml").write_text(text.replace("tid: id", "timezone: America/New_York"))
+    assert headgate("run", "s.yaml", "--out", "o")[0] == 0
+
+
+# Output folders --------------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_that_is_not_ours_is_left_alone(headgate, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(BASE)
+    (tmp_path / "o").mkdir()
+    (tmp_path / "o" / "thesis.txt").write_text("ten years")
+    code, _, err = headgate("run", "s.yaml", "--out", "o")
+    assert code == 2
+    assert "error: o: the folder is not empty and not the output of a run" in err
+    assert "hint: name another folder with --out" in err
+    assert [path.name for path in (tmp_path / "o").iterdir()] == ["thesis.txt"]
+
+
+def test_a_folder_with_a_report_of_somebody_else_is_left_alone(headgate, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(BASE)
+    (tmp_path / "o").mkdir()
+    (tmp_path / "o" / "thesis.txt").write_text("ten years")
+    (tmp_path / "o" / "report.json").write_text('{"sales": 3}')
+    assert headgate("run", "s.yaml", "--out", "o")[0] == 2
+    assert (tmp_path / "o" / "thesis.txt").read_text() == "ten years"
+
+
+def test_a_file_in_place_of_the_folder_is_left_alone(headgate, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(BASE)
+    (tmp_path / "o").write_text("mine")
+    code, _, err = headgate("run", "s.yaml", "--out", "o")
+    assert (code, err.splitlines()[0]) == (2, "error: o: this is a file, not a folder")
+    assert (tmp_path / "o").read_text() == "mine"
+
+
+def test_a_folder_below_a_file_is_refused(headgate, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(BASE)
+    (tmp_path / "o").write_text("mine")
+    assert headgate("run", "s.yaml", "--out", "o/below")[0] == 2
+
+
+def test_a_link_to_an_empty_folder_is_filled_or_refused(headgate, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(BASE)
+    (tmp_path / "real").mkdir()
+    (tmp_path / "o").symlink_to("real")
+    assert headgate("run", "s.yaml", "--out", "o")[0] in (0, 2)
+
+
+def test_the_folder_one_stands_in_is_filled_or_refused(headgate, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "s.yaml").write_text(BASE)
+    (tmp_path / "o").mkdir()
+    monkeypatch.chdir(tmp_path / "o")
+    assert headgate("run", "../s.yaml", "--out", ".")[0] in (0, 2)
+
+
+@pytest.mark.parametrize("name", ["a/b", "../../../outside", "report"])
+def test_a_stream_of_any_name_writes_inside_the_folder_only(headgate, tmp_path: Path, name: str) -> None:
+    # The first stream has dead letters too, so that their folder is there.
+    text = replaced("x: 1", "x: no").replace("  T:\n", f"  {name}:\n    elements: [{{ts: no}}]\n")
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "deep" / "er" / "s.yaml").write_text(text)
+    code, _, err = headgate("run", "deep/er/s.yaml", "--out", "deep/er/o")
+    assert code in (0, 2), err
+    outside = [path for path in tmp_path.rglob("*") if path.is_file() and path.parts[-2:] != ("er", "s.yaml")]
+    assert all((tmp_path / "deep/er/o") in path.parents for path in outside), outside
+
+
+def test_what_was_there_survives_a_run_that_fails(headgate, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(BASE)
+    headgate("run", "s.yaml", "--out", "o")
+    before = (tmp_path / "o/report.json").read_text()
+    (tmp_path / "s.yaml").write_text(asking("SELECT nothing FROM S"))
+    assert headgate("run", "s.yaml", "--out", "o")[0] == 2
+    assert (tmp_path / "o/report.json").read_text() == before
+
+
+# Odd but right ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_long_chain_of_conditions_is_no_mistake(headgate, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(asking(f"SELECT x FROM S WHERE {' OR '.join(f'x = {i}' for i in range(3_000))}"))
+    assert headgate("run", "s.yaml", "--out", "o")[0] == 0
+    assert len((tmp_path / "o/q/u1.ndjson").read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["select", "größe", "odd name", 'a"b', "a`b", "日本", "x'y", "a.b", "a]b"])
+def test_odd_names_work_from_declaration_to_output(headgate, tmp_path: Path, name: str) -> None:
+    quoted = '"' + name.replace('"', '""') + '"'
+    key = json.dumps(name, ensure_ascii=False)
+    text = replaced("x: int", f"{key}: int").replace("x: 1", f"{key}: 1").replace("  S:", f"  {key}:")
+    text = text.replace('"SELECT x FROM S"', json.dumps(f"SELECT {quoted} FROM {quoted} WHERE {quoted} = 1"))
+    (tmp_path / "s.yaml").write_text(text)
+    code, _, err = headgate("run", "s.yaml", "--out", "o")
+    assert code == 0, err
+    assert json.loads((tmp_path / "o/q/u1.ndjson").read_text())[name] == 1
+
+
+@pytest.mark.parametrize("name", ["\\[/b]", "[red]x[/red]", "[/b]", ":cat:", "\\"])
+def test_a_name_that_looks_like_markup_is_shown_as_written(headgate, tmp_path: Path, name: str) -> None:
+    (tmp_path / "s.yaml").write_text(asking(f'SELECT x FROM "{name}"'))
+    code, _, err = headgate("run", "s.yaml", "--out", "o")
+    assert code == 2
+    assert f"unknown stream `{name}`" in err
+
+
+@pytest.mark.parametrize("cql", ["SELECT x FROM S\x00", "SELECT \x1b[31mx FROM S", "SELECT x FROM S WHERE id = '\x07'"])
+def test_control_characters_in_a_query_do_no_harm(headgate, tmp_path: Path, cql: str) -> None:
+    (tmp_path / "s.yaml").write_text(asking(cql))
+    code, out, err = headgate("run", "s.yaml", "--out", "o")
+    assert code in (0, 2)
+    assert not re.search(r"[\x00\x07\x1b]", out + err), "the terminal is not spoken to"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("last", ["p49999", "p7"], ids=["right", "conflicting"])
+def test_50_000_policies_load_or_are_refused_whole(headgate, tmp_path: Path, last: str) -> None:
+    policies = "".join(
+        f"  - {{id: p{i}, subject: {{role: r{i % 100}}}, object: {{streams: [S], where: 'x > {i}'}}, allow: [read]}}\n"
+        for i in range(50_000)
+    )
+    (tmp_path / "p.yaml").write_text("version: 1\npolicies:\n" + policies.replace("id: p49999,", f"id: {last},"))
+    (tmp_path / "s.yaml").write_text(BASE + "policies: p.yaml\n")
+    code, _, err = headgate("run", "s.yaml", "--out", "o")
+    if last == "p49999":
+        assert code == 0, err
+    else:
+        assert code == 2
+        assert "p.yaml:50002:6: two policies have the id `p7`" in err
+        assert not (tmp_path / "o").exists()
