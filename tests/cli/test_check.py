@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -133,12 +132,11 @@ def test_a_broken_policy_of_the_scenario_is_a_finding(app: typer.Typer, tmp_path
     path.write_text(text + "policies:\n" + NEW.split("policies:\n")[1].replace("Pos, SID", "Poss"))
     code, out, _ = run(app, path)
     assert code == 1
-    assert f"{path}:26:36: error: unknown column `Poss` [unknown]\n  hint: did you mean `Pos`?" in out
+    assert f"{path}:27:35: error: unknown column `Poss` [unknown]\n  hint: did you mean `Pos`?" in out
 
 
 def test_a_table_on_a_terminal(app: typer.Typer, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headgate.cli.check.sys", type("Terminal", (), {"stdout": _Terminal()}))
-    monkeypatch.setattr("headgate.cli.terminal.sys.stdout", sys.stdout)
     code, out, _ = run(app, files / "bad.yaml", "--against", files / "old.yaml")
     assert code == 1
     assert out.splitlines()[0] == "severity\tplace\tfinding\texample"

@@ -86,6 +86,16 @@ def test_targets_of_make_that_are_named_exist(document: Path) -> None:
     assert [name for name in named if name not in targets] == []
 
 
+def test_every_command_shows_an_example_that_exists() -> None:
+    commands = get_command(app).commands
+    assert commands
+    for name, command in commands.items():
+        example = re.search(rf"^ *Example: (headgate {name}\b.*)$", command.callback.__doc__ or "", re.MULTILINE)
+        assert example, f"`headgate {name} --help` shows no example"
+        assert _problems(example[1]) == []
+        assert [word for word in example[1].split() if is_repository_path(word) and not exists(word)] == []
+
+
 @pytest.mark.parametrize(
     "line", ["headgate fly", "headgate run x.yaml --speed 3", "headgate explain --querry q", "headgate test --unit x"]
 )

@@ -18,10 +18,12 @@ SURFACE = {
         read_response validate_file write_json_request write_json_response write_request write_request_v2
         write_response write_response_v2
     """,
+    "headgate.decision.timeline": "Audience Cell RoleColumn Sight Steps Timeline Tuples Version from_json to_json",
     "headgate.network": """
-        Edge Kind Network NetworkView Pruner Switch SwitchPunctuation SwitchState SwitchType Vertex common_prefixes
-        explain_network is_common_prefix is_shared place_switches restore_switches shared_vertices to_document to_dot
-        to_mermaid to_svg view_network with_query without_query
+        AuthorisationClass CostModel Edge Kind MergedNetwork Network NetworkView Pruner Switch SwitchPunctuation
+        SwitchState SwitchType Vertex classes_of common_prefixes cost explain_network is_common_prefix is_shared merge
+        merge_groups place_shields place_switches restore_switches shared_vertices to_document to_dot to_mermaid to_svg
+        view_network with_query without_query worth_materialising
     """,
     "headgate.policy.store": "Catalog Change Delta Kind Role Snapshot Version",
     "headgate.simulator": """

@@ -7,7 +7,7 @@ however many queries there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,10 +60,13 @@ class Sight:
 class Audiences:
     """The roles that each audience holds, and whether its query is on, at one point of a sweep."""
 
-    def __init__(self, count: int) -> None:
-        self._roles = [0] * count
+    def __init__(self, declared: Iterable[int]) -> None:
+        self._roles: list[int] = []
         self._holders: dict[int, int] = {}
-        self.on = (1 << count) - 1
+        for audience, roles in enumerate(declared):
+            self._roles.append(0)
+            self.hold(audience, roles)
+        self.on = (1 << len(self._roles)) - 1
 
     def hold(self, audience: int, roles: int) -> None:
         """From here on the audience holds exactly these roles."""

@@ -15,6 +15,7 @@ from headgate.decision.timeline.effect import UNCHANGED, Effect, Rule
 from headgate.decision.timeline.entries import Entries, Vocabulary
 from headgate.decision.timeline.objects import Matching, Numbers
 from headgate.decision.timeline.steps import Steps, Times
+from headgate.decision.timeline.tuples import Tuples
 from headgate.model.datatype import Value
 from headgate.model.instant import END_OF_TIME, START_OF_TIME, Instant
 from headgate.model.schema import StreamSchema
@@ -59,18 +60,20 @@ class History:
                 effect = effect.then(self._on_held(batch, stream.retroactive))
         return effect
 
-    def steps(self, stream: StreamSchema, matching: Matching, own: Numbers, times: Times, now: Instant | None) -> Steps:
-        """The segment table for tuples of these times that `own` patterns match: the numbers of states.
+    def steps(
+        self, stream: StreamSchema, matching: Matching, own: Numbers, tuples: Tuples, now: Instant | None
+    ) -> Steps:
+        """The segment table for these tuples, which `own` patterns match: the numbers of states.
 
-        Judged at `now`, or each at its own time. It holds for no other times than from the first to the last of these.
+        Judged at `now`, or each at its own time. It holds for no other tuples.
         """
-        if not len(times):
-            return self.table(matching.common)
-        first, last = int(times.min()), int(times.max())
+        first, last = tuples.span
         made = self.table(matching.common).between(first, last)
         if own:
             overlay = self.overlay(matching.common, own).between(first, last)
-            made = made.at_those(times).with_those(overlay, lambda all_, these: all_ if these == _SAME else these - 1)
+            made = made.at_those(tuples.times).with_those(
+                overlay, lambda all_, these: all_ if these == _SAME else these - 1
+            )
         if now is not None:
             held = self._held(self._immediate(matching.common, own).between(first, now), stream.retroactive)
             if len(held) > 1:

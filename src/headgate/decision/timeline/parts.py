@@ -41,7 +41,7 @@ class Asked:
     def steps(self, position: int, part: Part) -> Steps:
         """The segment table of one of the histories for a part of the tuples."""
         history, matching = self.histories[position], self.matching[position]
-        return history.steps(self.stream, matching, part.own[position], part.tuples.times, part.now)
+        return history.steps(self.stream, matching, part.own[position], part.tuples, part.now)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -36,6 +36,15 @@ class Tuples:
     def __len__(self) -> int:
         return len(self.times)
 
+    @cached_property
+    def span(self) -> tuple[Instant, Instant]:
+        """The first and the last of the times; of no tuples, any."""
+        if not len(self.times):
+            return 0, 0
+        if self.in_order:
+            return int(self.times[0]), int(self.times[-1])
+        return int(self.times.min()), int(self.times.max())
+
     @property
     def with_ids(self) -> bool:
         return self._ids is not None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from headgate.decision.timeline.audience import Audience, Audiences, Sight, Update, swept
 from headgate.decision.timeline.effect import NOTHING, UNCHANGED, Effect, Rule
@@ -136,16 +137,18 @@ class Version:
         self, asked: Asked, queries: Sequence[str], audiences: Sequence[Audience], tuples: Tuples, now: Now
     ) -> Sight:
         bitmaps: Interner[int] = Interner((0,))
+        values, governed = asked.histories[0].words.states.values, asked.stream.governed
+        state = Audiences(self.roles.known_bits(one.roles) for one in audiences)
+
+        def seen(number: int) -> int:
+            return state.meeting(values[number].give) if governed else state.on
+
+        seen_by_all_parts = cache(seen)
 
         def table(part: Part) -> Steps:
-            state = Audiences(len(audiences))
             turns = self._turns(asked, queries, audiences, part, state)
-            history, governed = asked.histories[0], asked.stream.governed
-            values = history.words.states.values
             data = asked.steps(0, part) if governed else Steps.constant(0)
-            steps = swept(
-                data, turns, lambda number: state.meeting(values[number].give) if governed else state.on, bitmaps
-            )
+            steps = swept(data, turns, seen if turns else seen_by_all_parts, bitmaps)
             return steps.closed_before(self.horizon, 0)
 
         return Sight(answered(asked, tuples, now, table), tuple(bitmaps.values))
@@ -153,29 +156,28 @@ class Version:
     def _turns(
         self, asked: Asked, queries: Sequence[str], audiences: Sequence[Audience], part: Part, state: Audiences
     ) -> list[tuple[Steps, Update]]:
-        """The tables by which the audiences change: the roles of their queries, and who may see these."""
+        """The tables by which the audiences change: the roles of their queries, and who may see these.
+
+        Each says how things are at the beginning, so that one state serves part after part.
+        """
         turns: list[tuple[Steps, Update]] = []
         tables = {query: asked.steps(place, part) for place, query in enumerate(queries, start=1)}
         for number, audience in enumerate(audiences):
-            declared = self.roles.known_bits(audience.roles)
-            state.hold(number, declared)
             if audience.query in tables:
-                turns.append((tables[audience.query], self._holding(state, number, audience.query, declared)))
+                turns.append((tables[audience.query], self._holding(state, number, audience)))
             if audience.subscribers is not None:
                 turns.append(self._switching(state, number, audience, part))
         return turns
 
-    def _holding(self, state: Audiences, number: int, query: str, declared: int) -> Update:
-        values = self.of_roles[query].words.states.values
+    def _holding(self, state: Audiences, number: int, audience: Audience) -> Update:
+        values, declared = self.of_roles[audience.query].words.states.values, self.roles.known_bits(audience.roles)
         return lambda turned: state.hold(number, values[turned].applied_to(declared))
 
     def _switching(self, state: Audiences, number: int, audience: Audience, part: Part) -> tuple[Steps, Update]:
         history = self.of_users.get(audience.query, _NO_USERS)
         values = history.words.states.values
         ours = self.people.known_bits(audience.subscribers or ())
-        times = part.tuples.times
-        table = self._users_table(history)
-        near = table.between(int(times.min()), int(times.max())) if len(times) else table
+        near = self._users_table(history).between(*part.tuples.span)
         return near, lambda turned: state.switch(number, bool(values[turned].give & ours))
 
     def _users_table(self, history: History) -> Steps:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Protocol, cast
+from typing import Protocol, cast, get_args
 
 from sqlglot import exp
 from sqlglot.errors import ParseError as SqlglotError
@@ -362,7 +362,7 @@ def _case(builder: Builder, tree: exp.Expr) -> Expression:
 def _anonymous(builder: Builder, tree: exp.Expr) -> Expression:
     assert isinstance(tree, exp.Anonymous)
     name = str(tree.this)
-    if name not in (DURATION, TIME_OF_DAY, EVENT):
+    if name not in (DURATION, TIME_OF_DAY, EVENT) or len(tree.expressions) != 1:
         return builder._function(tree)
     text = tree.expressions[0].name
     if name == DURATION:
@@ -370,7 +370,7 @@ def _anonymous(builder: Builder, tree: exp.Expr) -> Expression:
     if name == TIME_OF_DAY:
         return nodes.Constant(parse_time_of_day(text), DataType.TIME_OF_DAY)
     part, _, event = text.partition(":")
-    if not builder.scope.events:
+    if not builder.scope.events or part not in get_args(nodes.EventPart):
         raise UnknownNameError(f"unknown function `{part}`", hint="named events can be used in policies only")
     return nodes.EventRef(cast(nodes.EventPart, part), event)
 

@@ -50,7 +50,7 @@ def tokenize(text: str) -> list[Token]:
     except TokenError as error:
         raise ParseError("the text cannot be read", hint="is a quote left open?", place=Place(1, 1)) from error
     for token in tokens:
-        if token.text in (DURATION, TIME_OF_DAY, EVENT):  # ours: nobody may write them
+        if token.token_type is TokenType.VAR and token.text in (DURATION, TIME_OF_DAY, EVENT):  # ours alone
             raise ParseError(f"unknown function `{token.text}`", place=place_of(text, token.start))
     return _fold(tokens)
 
