@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from repository_tree import DOCUMENTS, PACKAGE, ROOT, code_lines, inline, shown
@@ -87,13 +89,22 @@ def test_targets_of_make_that_are_named_exist(document: Path) -> None:
 
 
 def test_every_command_shows_an_example_that_exists() -> None:
-    commands = get_command(app).commands
-    assert commands
-    for name, command in commands.items():
-        example = re.search(rf"^ *Example: (headgate {name}\b.*)$", command.callback.__doc__ or "", re.MULTILINE)
-        assert example, f"`headgate {name} --help` shows no example"
+    commands = list(_leaves("headgate", get_command(app)))
+    assert len(commands) > 5
+    for name, command in commands:
+        example = re.search(rf"^ *Example: ({name}\b.*)$", command.callback.__doc__ or "", re.MULTILINE)
+        assert example, f"`{name} --help` shows no example"
         assert _problems(example[1]) == []
         assert [word for word in example[1].split() if is_repository_path(word) and not exists(word)] == []
+
+
+def _leaves(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """Every command that does something, by its full name."""
+    if not hasattr(command, "commands"):
+        yield name, command
+        return
+    for below, inner in command.commands.items():
+        yield from _leaves(f"{name} {below}", inner)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def explain(
 ) -> None:
     """Show each stage of a query's path.
 
-    Example: headgate explain --scenario examples/smart-health/scenario.yaml --user alice --query cq1
+    Example: headgate explain --scenario examples/smart-health/scenario.yaml --user ann --query cq1
     """
     loaded = load_scenario(scenario)
     known = next((one for one in loaded.system.queries if one.id == query), None)

@@ -178,7 +178,7 @@ def _window_met(bound: BoundPolicy, privilege: str, window: tuple[Extent, Extent
 
 
 def _first_mask(policies: Sequence[BoundPolicy], cell: tuple[str, str]) -> Mask:
-    in_force = (one.policy for one in policies if (one.allows or one.denies) and cell in one.policy.cells)
+    in_force = (one.policy for one in policies if one.allows and cell in one.policy.cells)
     first = next(in_force, None)
     return (first.mask if first else None) or NULL_MASK
 

@@ -13,7 +13,7 @@ from typing import cast
 from headgate.errors import InputError
 from headgate.model.datatype import DataType, in_range
 from headgate.model.expression import nodes
-from headgate.model.expression.evaluate import is_true
+from headgate.model.expression.evaluate import evaluate
 from headgate.model.expression.nodes import Expression
 from headgate.model.expression.parse import text_as
 from headgate.model.expression.transform import conjunction, with_operands
@@ -45,7 +45,8 @@ def bind(
     """The policy as it applies to this user in this environment."""
     binder = _Binder(user, events, environment or {})
     try:
-        if policy.when is not None and not is_true(binder.bound(policy.when), _no_cells):
+        in_force = True if policy.when is None else evaluate(binder.bound(policy.when), _no_cells)
+        if in_force is False:
             return BoundPolicy(policy, None, frozenset(), frozenset())
         condition = conjunction(
             [*([binder.bound(policy.where)] if policy.where is not None else []), *_period(policy, binder, catalog)]
@@ -53,7 +54,8 @@ def bind(
     except InputError as error:
         # INVARIANT: a policy that cannot be decided never opens anything.
         return BoundPolicy(policy, None, frozenset(), policy.denied, problem=error.message)
-    return BoundPolicy(policy, condition, policy.allowed, policy.denied)
+    # INVARIANT: where the environment does not say (NULL), an `allow` is not in force and a `deny` is.
+    return BoundPolicy(policy, condition, policy.allowed if in_force is True else frozenset(), policy.denied)
 
 
 def _period(policy: Policy, binder: _Binder, catalog: StreamCatalog) -> list[Expression]:

@@ -106,7 +106,7 @@ class _Group:
         unknown: set[str] = set()
         for call in self.block.calls:
             computed = _Computed.of(call, self)
-            if computed.covered < computed.need:
+            if 0 < computed.covered < computed.need:
                 return None
             values[to_text(call)] = computed.value
             if not computed.touched:
@@ -166,35 +166,52 @@ class _Computed:
 
     @classmethod
     def of(cls, call: AggregateCall, group: _Group) -> _Computed:
-        covered = 0
-        needs = [0]
-        values: list[Value] = []
+        behind = _Behind()
+        values: list[tuple[bool, Value]] = []
         for member in group.members:
-            whole, need = _covered(call, group, member)
-            covered += whole
-            needs.extend([need] if need else [])
+            whole, need = _covered(call, group, member, behind)
             if call.argument is None:
-                values.extend([1] if whole else [])
+                values.extend([(True, 1)] if whole else [])
             elif need:
-                values.append(evaluate(call.argument, group.view.cells(member, call.function, group.now)))
-        return cls(compute(call, values), covered, max(needs), touched=max(needs) > 0)
+                value = evaluate(call.argument, group.view.cells(member, call.function, group.now))
+                values.append((whole, value))
+        # INVARIANT: where a group size is asked for, only tuples that count towards it are computed with.
+        counted = [value for whole, value in values if whole or behind.need <= 1]
+        return cls(compute(call, counted), behind.tuples, behind.need, touched=bool(counted))
 
 
-def _covered(call: AggregateCall, group: _Group, member: Combination) -> tuple[bool, int]:
+class _Behind:
+    """The tuples that stand behind a value. A combination is not a tuple: joining with a stream must not get around
+    `min_group` by repeating the same few."""
+
+    def __init__(self) -> None:
+        self.need = 0
+        self._seen: dict[str, set[int]] = {}
+
+    @property
+    def tuples(self) -> int:
+        return min((len(seen) for seen in self._seen.values()), default=0)
+
+    def take(self, member: Combination, aliases: Iterable[str]) -> None:
+        for alias in aliases:
+            self._seen.setdefault(alias, set()).add(id(member[alias]))
+
+
+def _covered(call: AggregateCall, group: _Group, member: Combination, behind: _Behind) -> tuple[bool, int]:
     """Whether the tuple is covered for the function, and the group size it needs; 0 if none of its cells is covered."""
     view, now = group.view, group.now
     columns = columns_of(call.argument) if call.argument is not None else ()
-    if columns:
-        covers = [view.sees(member, one.source, one.name, call.function, now) for one in columns]
-        needs = [cover.need for cover in covers if cover]
-        return len(needs) == len(covers), max(needs, default=0)
-    anything = [
-        cover.need
-        for source in group.block.sources
-        for column in source.stream.names
-        if (cover := view.sees(member, source.alias, column, call.function, now))
-    ]
-    return bool(anything), min(anything, default=0)
+    everything = [(source.alias, name) for source in group.block.sources for name in source.stream.names]
+    asked = [(column.source, column.name) for column in columns] or everything
+    covers = {one: view.sees(member, *one, call.function, now) for one in asked}
+    needs = [cover.need for cover in covers.values() if cover]
+    whole = len(needs) == len(covers) if columns else bool(needs)
+    # Where any cell will do, the most lenient grant decides; where several are needed, the strictest.
+    need = (max if columns else min)(needs, default=0)
+    behind.need = max(behind.need, need)
+    if whole:
+        behind.take(member, dict.fromkeys(alias for (alias, _), cover in covers.items() if cover))
+    return whole, need
 
 
 def compute(call: AggregateCall, values: list[Value]) -> Value:

@@ -70,7 +70,7 @@ class Coverage:
         denial = next(self._denials(alias, column, READ, combination), None)
         if denial is None:
             cell = (self._sources[alias].stream.name, column)
-            in_force = (bound for bound in self._policies if bound.allows or bound.denies)
+            in_force = (bound for bound in self._policies if bound.allows)
             denial = next((bound for bound in in_force if cell in bound.policy.cells), None)
         return (denial.policy.mask if denial else None) or NULL_MASK
 

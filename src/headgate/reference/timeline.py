@@ -1,6 +1,6 @@
 """Section 3: what punctuations say about a cell, folded in order, straight from the page.
 
-Nothing is indexed or compacted: for every question all punctuations are asked, in time order. `decision/timeline.py` is
+Nothing is indexed or compacted: for every question all punctuations are asked, in time order. `decision/timeline/` is
 the one that must be quick; this one must be right.
 """
 

@@ -49,7 +49,7 @@ def _elements(stream: StreamSchema, entry: StreamEntry, base: Path) -> Iterator[
     if entry.source.format != "json":
         raise InputError(
             f"the reference engine cannot read the format `{entry.source.format}` of stream `{stream.name}`",
-            hint="it reads `json` and inline elements; use --engine spark for other formats",
+            hint="it reads `json` and inline elements",
         )
     for file in _files(stream, entry.source.path, base):
         yield from _lines(stream, file)

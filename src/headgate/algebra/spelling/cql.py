@@ -39,6 +39,8 @@ def parse_cql(text: str, catalog: StreamCatalog) -> Operator:
         query = _Reader(text, catalog, windows).query(parse_tokens(tokens, text))
     except RecursionError:
         raise ParseError("nested too deeply", place=Place(1, 1)) from None
+    except InputError as error:
+        raise error.at(Place(1, 1)) from error.__cause__
     if windows:
         raise WindowError("a window stands where no stream is", place=place_of(text, min(windows)), hint=_WINDOW_HINT)
     return query
@@ -172,8 +174,10 @@ class _Reader:
         tables, on = [clause.this], []
         for join in tree.args.get("joins") or []:
             kind = f"{join.args.get('side') or ''} {join.args.get('kind') or ''}".strip().upper()
+            place = Builder(self.text, SourceScope(())).place(join)
             if kind not in ("", "INNER", "CROSS") or join.args.get("using") or join.args.get("method"):
-                raise ParseError(f"`{kind or 'USING'}` joins are not supported", hint="write `JOIN ... ON ...`")
+                named = kind or "USING"
+                raise ParseError(f"`{named}` joins are not supported", place=place, hint="write `JOIN ... ON ...`")
             only(join, "this", "on", "kind")
             tables.append(join.this)
             if join.args.get("on"):

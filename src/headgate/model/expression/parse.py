@@ -88,7 +88,9 @@ def only(node: exp.Expr, *allowed: str) -> None:
     """Refuse a node that carries an option beyond the allowed ones."""
     for key, value in node.args.items():
         if key not in allowed and key not in _HARMLESS and value not in (None, False, []):
-            raise ParseError(f"`{node.sql()[:80]}` is not understood", hint=f"its `{key}` part is not supported")
+            raise ParseError(
+                f"`{node.sql()[:80]}` is not understood", hint="write it without the parts beyond plain SQL"
+            )
 
 
 _HARMLESS = {"big_int", "safe", "coalesce", "ignore_nulls", "_type", "nested"}

@@ -14,7 +14,7 @@ def arithmetic_type(sign: str, left: DataType, right: DataType) -> DataType:
         return DataType.TIMESTAMP
     for side in (left, right):
         if not (side.numeric or side is DataType.NULL):
-            raise TypeMismatchError(f"`{sign}` does not work on {side}", hint="use numbers, or a timestamp ± `5 min`")
+            raise TypeMismatchError(f"`{sign}` does not work on {side}", hint="use numbers, or a timestamp ± `5min`")
     if sign == "/":
         return DataType.DOUBLE
     return common_type([left, right])
