@@ -7,6 +7,9 @@ times to a bitmap of audiences for each tuple and attribute. "look-up" is that w
 part" gives every attribute punctuations of its own, so that attributes share nothing. Cases are interleaved, and the
 median processor time of several rounds is reported, with its ratio to the timeline that has no punctuation. "take in"
 is what a punctuation costs once: adding it, and folding it into the segment tables.
+
+The exit code of a full run says whether the limit holds. A quick run says nothing about it: over few tuples what each
+call costs once outweighs what each tuple costs.
 """
 
 from __future__ import annotations
@@ -215,7 +218,7 @@ def table(rows: list[dict[str, object]]) -> str:
 
 
 def main() -> int:
-    """Measure and print; the exit code says whether the limit holds."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="100,000 tuples and few rounds")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
@@ -233,7 +236,7 @@ def main() -> int:
         print(
             f"\na punctuation every 100 and every 10 tuples within {LIMIT} times of none: {'yes' if within else 'NO'}"
         )
-    return 0 if within else 1
+    return 0 if within or options.quick else 1
 
 
 if __name__ == "__main__":

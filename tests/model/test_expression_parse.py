@@ -185,7 +185,7 @@ def test_a_chain_may_be_long() -> None:
         ("-id", TypeMismatchError, "`-` needs a number, not string", (1, 2)),
         ("CAST(ts AS int)", TypeMismatchError, "cannot cast timestamp to int", (1, 6)),
         ("CAST(d AS string)", TypeMismatchError, "cannot cast double to string", (1, 6)),
-        ("abs(id)", TypeMismatchError, "argument 1 of `abs` is string, not int or bigint or double", (1, 5)),
+        ("abs(id)", TypeMismatchError, "argument 1 of `abs` is string, not int or bigint or double", (1, 1)),
         ("abs(x, y)", InputError, "", None),
         ("substring(id)", InputError, "", None),
         ("if(x, 1, 2)", TypeMismatchError, "argument 1 of `if` is int, not boolean", (1, 4)),
@@ -212,7 +212,6 @@ def test_a_chain_may_be_long() -> None:
         ("x OVER ()", InputError, "", None),
         ("sum(x) OVER (PARTITION BY x)", InputError, "", None),
         ("count(DISTINCT x)", InputError, "", None),
-        ("x = 1;", InputError, "", None),
         ("x = 1; x = 2", ParseError, "", None),
         ("99999999999999999999", TypeMismatchError, "does not fit", (1, 1)),
         ("1e999", TypeMismatchError, "does not fit a double", (1, 1)),
@@ -254,13 +253,14 @@ def test_the_columns_of_an_expression_are_named_once_in_order() -> None:
     assert [one.name for one in columns_of(parse_expression("d + x > x AND y = 1", SCOPE))] == ["d", "x", "y"]
 
 
-WORDS = ["x", "id", "ts", "ok", "d", "a.", "S", "1", "1.5", "'a'", '"', "'", "(", ")", ",", "+", "-", "*", "/", "%", "||", "=", "<>", "<", ">=",
-    "AND", "OR", "NOT", "IS", "NULL", "IN", "BETWEEN", "LIKE", "CASE", "WHEN", "THEN", "ELSE", "END", "CAST(", "AS", "int", "::", "interval", "6:00am",
-    "5h", "abs(", "if(", "coalesce(", "count(", "target(", "self.", "TIMESTAMP", "DATE", "[", "]", "{", "}", "?", ":", ";", "@", "$1", "\\", "x'", "b'", "N'", "0x1",
-    "ROW", "ARRAY", "MAP", "EXISTS", "SELECT", "FROM", "OVER", "DISTINCT", "ESCAPE", "SIMILAR", "TO", "COLLATE", "AT TIME ZONE", "->", "~", "!", "^", "&", "|", "=>", "..", "²"]  # fmt: skip
+WORDS = """
+x id ts ok d a. S 1 1.5 'a' " ' ( ) , + - * / % || = <> < >= AND OR NOT IS NULL IN BETWEEN LIKE CASE WHEN THEN ELSE END
+CAST( AS int :: varchar(1) 6:00am 5h 5 h abs( if( coalesce( count( target( self. TIMESTAMP DATE [ ] { } ? : ; @ $1 \\ x'
+b' N' 0x1 ROW ARRAY MAP EXISTS SELECT FROM OVER DISTINCT ESCAPE SIMILAR TO COLLATE -> ~ ! ^ & | => .. ² 1e5 1_000
+"""
 
 
-@given(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join) | st.text(max_size=40))
+@given(st.lists(st.sampled_from(WORDS.split()), max_size=12).map(" ".join) | st.text(max_size=40))
 def test_property_any_text_is_an_expression_or_an_input_error(text: str) -> None:
     for scope in (SCOPE, GROUPED, POLICY, WHEN):
         try:

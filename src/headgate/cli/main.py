@@ -9,6 +9,7 @@ import typer
 from headgate.cli import check as check_command
 from headgate.cli import demo as demo_command
 from headgate.cli import explain as explain_command
+from headgate.cli import network as network_command
 from headgate.cli import run as run_command
 from headgate.cli import run_tests
 from headgate.cli import simulate as simulate_command
@@ -29,6 +30,7 @@ app.command()(demo_command.demo)
 app.command()(run_command.run)
 app.command("test")(run_tests.run_tests)
 app.command()(explain_command.explain)
+app.command()(network_command.network)
 app.command()(simulate_command.simulate)
 app.command()(check_command.check)
 app.command("who-can")(who_can_command.who_can)

@@ -167,10 +167,14 @@ def _feeds(wide: Step, narrow: Step) -> bool:
     """Whether the wide selection keeps all that the narrow one keeps, and is worth reading instead of the stream."""
     if wide is narrow or wide.vertex.kind is not Kind.SELECT or wide.stream is None:
         return False
-    share = combined(wide.conditions)
-    if share > WORTH_FEEDING or share <= combined(narrow.conditions):
+    if combined(wide.conditions) > WORTH_FEEDING:
         return False
-    return all(any(implies_cheaply(mine, theirs) for mine in narrow.conditions) for theirs in wide.conditions)
+    # Strictly wider, so that no two selections can feed each other.
+    return _all_implied(narrow, wide) and not _all_implied(wide, narrow)
+
+
+def _all_implied(stronger: Step, weaker: Step) -> bool:
+    return all(any(implies_cheaply(mine, theirs) for mine in stronger.conditions) for theirs in weaker.conditions)
 
 
 def _better(candidate: str, current: str | None, steps: Mapping[str, Step]) -> bool:

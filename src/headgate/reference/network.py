@@ -18,7 +18,7 @@ from headgate.model.expression.nodes import ColumnRef
 from headgate.model.instant import Instant
 from headgate.model.privilege import ASSIST
 from headgate.model.schema import StreamSchema
-from headgate.network.classes import AuthorisationClass, classes_of
+from headgate.network.classes import AuthorisationClass, bitmap, classes_of
 from headgate.network.merge import MergedNetwork, merge
 from headgate.network.paths import BlockPath, Step, path_of
 from headgate.network.pruning import Pruner
@@ -89,15 +89,28 @@ class NetworkRun:
     def take(self, tuples: Sequence[tuple[StreamSchema, Tuple]], now: Instant) -> None:
         """The tuples of one instant, offered to the vertices that run."""
         running = self._running(now)
+        shielded = [(stream, element, self._shield(stream, element)) for stream, element in tuples]
         for one, path, run in self._runs:
             self._count_withheld(one, run, tuples)
             # A vertex that is shut off serves only queries that are off; none of them may use what arrives now.
             if running is None or path.output in running:
-                self._deliver(one, run.take(tuples if self._is_on(one.query, now) else []))
+                # What a class may use of each input is what its bit says, so the inputs of a join are ANDed.
+                mine = [(stream, element) for stream, element, bits in shielded if bits >> one.bit & 1]
+                self._deliver(one, run.take(mine if self._is_on(one.query, now) else []))
 
     def close_windows(self, until: Instant) -> None:
         for one, _, run in self._runs:
             self._deliver(one, run.close_windows(until))
+
+    def _shield(self, stream: StreamSchema, element: Tuple) -> int:
+        """The bitmap of the classes that may use the tuple, now or (in a retroactive stream) perhaps later."""
+        able = [
+            one
+            for one, _, run in self._runs
+            if stream.retroactive
+            or any(run.view.keeps_tuple({alias: element}, alias, element.time) for alias in run.aliases_of(stream))
+        ]
+        return bitmap(able)
 
     def _running(self, now: Instant) -> frozenset[str] | None:
         if self._pruner is None:

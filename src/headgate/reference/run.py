@@ -123,6 +123,10 @@ class BlockRun:
             for result in aggregated(self.block, self.view, self._passes, self._open.pop(end), end)
         ]
 
+    def aliases_of(self, stream: StreamSchema) -> list[str]:
+        """The aliases under which the block reads a stream."""
+        return [source.alias for source in self.block.sources if source.stream.name == stream.name]
+
     def count_withheld(self, tuples: Sequence[tuple[StreamSchema, Tuple]]) -> int:
         """How many of the tuples are kept from the subscriber on arrival, whatever they may be joined with."""
         return sum(

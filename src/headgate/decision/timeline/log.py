@@ -118,7 +118,7 @@ def _without_idle(entries: list[tuple[Instant, Statement]]) -> list[tuple[Instan
         batch = list(same_time)
         for _, one in batch:
             given |= one.subjects if one.positive else 0
-        kept.extend(pair for pair in batch if pair[1].positive or pair[1].subjects & given)
+        kept.extend(pair for pair in batch if pair[1].subjects & given)
     return kept
 
 
