@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from headgate.algebra.operators import Source
 from headgate.algebra.scope import SourceScope
 from headgate.model.datatype import DataType, Value
-from headgate.model.expression.evaluate import cast_value, evaluate, is_true, like_pattern, remainder
+from headgate.model.expression.evaluate import cast_value, evaluate, is_true, remainder
+from headgate.model.expression.like import like_pattern
 from headgate.model.expression.parse import parse_expression
 from headgate.model.instant import SECOND
 from headgate.model.schema import Column, StreamSchema

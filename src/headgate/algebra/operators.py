@@ -152,8 +152,10 @@ class Aggregate(Operator):
     def __post_init__(self) -> None:
         if not isinstance(self.input, Source | Select | Join):
             raise InputError("an aggregate stands above a projection or another aggregate", hint="aggregate once")
-        for expression in (*self.keys, *self.calls):
-            _require_known(expression, self.input, aggregates=isinstance(expression, AggregateCall))
+        for key in self.keys:
+            _require_known(key, self.input)
+        for call in self.calls:
+            _require_known(call, self.input, aggregates=True)
         self._check_window()
 
     def _check_window(self) -> None:

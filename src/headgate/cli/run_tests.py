@@ -14,7 +14,7 @@ import typer
 
 from headgate.cli.options import AsJson, Enforcement, Engine
 from headgate.cli.run import execute
-from headgate.cli.terminal import BAD_INPUT, NOT_AS_EXPECTED, messages, output, print_json
+from headgate.cli.terminal import BAD_INPUT, NOT_AS_EXPECTED, messages, output, print_json, printable
 from headgate.errors import FileError, HeadgateError, Place
 from headgate.scenario.expect import differences
 from headgate.scenario.load import load_scenario
@@ -52,7 +52,7 @@ def run_tests(
             if not as_json:
                 _print(result)
     if junit is not None:
-        junit.write_bytes(_junit(results))
+        _write_junit(results, junit)
     counts = {word: sum(one.word == word for one in results) for word in ("passed", "failed", "error")}
     if as_json:
         tests = [{"path": one.path, "result": one.word, "problems": list(one.problems)} for one in results]
@@ -68,7 +68,7 @@ def run_tests(
 def _scenarios(paths: list[Path]) -> Iterator[Path]:
     for path in paths:
         if path.is_dir():
-            yield from sorted(one for one in path.rglob("*.yaml") if _looks_like_scenario(one))
+            yield from sorted(one for one in path.rglob("*.yaml") if one.is_file() and _looks_like_scenario(one))
         elif path.is_file():
             yield path
         else:
@@ -94,7 +94,15 @@ def _run(path: Path, engine: Engine) -> TestResult | None:
 def _print(result: TestResult) -> None:
     output().print(f"{result.path} {result.word.upper()} ({result.seconds:.2f} s)", markup=False)
     for problem in result.problems:
-        output().print(f"  {problem}", markup=False)
+        output().print(f"  {printable(problem)}")
+
+
+def _write_junit(results: list[TestResult], path: Path) -> None:
+    try:
+        path.write_bytes(_junit(results))
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise FileError(f"cannot be written: {reason}", place=Place(file=str(path)), hint="check the path") from error
 
 
 def _junit(results: list[TestResult]) -> bytes:
@@ -104,8 +112,7 @@ def _junit(results: list[TestResult]) -> bytes:
     for one in results:
         case = ET.SubElement(suite, "testcase", name=one.path, classname="headgate", time=f"{one.seconds:.3f}")
         if one.problems:
-            ET.SubElement(case, "error" if one.broken else "failure", message=one.problems[0]).text = "\n".join(
-                one.problems
-            )
+            problems = [printable(problem) for problem in one.problems]
+            ET.SubElement(case, "error" if one.broken else "failure", message=problems[0]).text = "\n".join(problems)
     written: bytes = ET.tostring(suite, encoding="utf-8", xml_declaration=True)
     return written

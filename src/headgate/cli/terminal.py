@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from headgate.errors import HeadgateError
 
@@ -19,12 +20,12 @@ OK, NOT_AS_EXPECTED, BAD_INPUT = 0, 1, 2
 
 def output() -> Console:
     """Where results go."""
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
 
 
 def messages() -> Console:
     """Where everything goes that is not a result."""
-    return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=not sys.stderr.isatty())
 
 
 def print_json(value: object) -> None:
@@ -34,22 +35,27 @@ def print_json(value: object) -> None:
 
 def print_error(error: HeadgateError) -> None:
     """A mistake of the user's, without a traceback."""
-    messages().print(f"[bold red]error:[/] {_escaped(str(error))}")
+    messages().print(Text.assemble(("error:", "bold red"), " ", printable(str(error))))
 
 
-def _escaped(text: str) -> str:
-    return text.replace("[", "\\[")
+def printable(text: str) -> str:
+    """The text without characters that a terminal would take for commands.
+
+    >>> printable("a\\x1b[31mb")
+    'a\\\\x1b[31mb'
+    """
+    return "".join(one if one.isprintable() or one in "\n\t" else ascii(one)[1:-1] for one in text)
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """A table on a terminal, tab-separated lines when piped."""
     if not sys.stdout.isatty():
         for row in (columns, *rows):
-            sys.stdout.write("\t".join(str(cell) for cell in row) + "\n")
+            sys.stdout.write("\t".join(printable(str(cell)) for cell in row) + "\n")
         return
     table = Table(*columns, header_style="bold")
     for row in rows:
-        table.add_row(*(_escaped(str(cell)) for cell in row))
+        table.add_row(*(Text(printable(str(cell))) for cell in row))
     output().print(table)
 
 

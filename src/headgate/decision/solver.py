@@ -8,6 +8,7 @@ unknowns are. A time-out is an answer of its own, UNKNOWN, and callers must take
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -125,7 +126,7 @@ class _Encoder:
 
     def truth(self, condition: Expression) -> Any:
         """The condition is true: neither false nor NULL."""
-        term = self.term(condition)
+        term = _as_condition(self.term(condition))
         return z3.And(term.value, z3.Not(term.null))
 
     def term(self, node: Expression) -> _Term:
@@ -182,7 +183,10 @@ def _plain(value: Any, kind: DataType) -> Value:
         return float(value.as_fraction())
     if kind is DataType.BOOLEAN:
         return bool(z3.is_true(value))
-    return str(value.py_value())
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), str(value.as_string()))
+
+
+_ESCAPE = re.compile(r"\\u\{([0-9a-fA-F]+)\}")
 
 
 def _text(value: str) -> Any:

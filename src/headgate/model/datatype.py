@@ -99,12 +99,21 @@ def _convert(value: object, kind: DataType) -> Value:
         case int() | float() if kind is DataType.DOUBLE:
             return _finite(value)
         case str() if kind is DataType.STRING:
-            return value
+            return value if value.isascii() or _whole_characters(value) else None
         case str() if kind is DataType.TIMESTAMP:
             return parse_timestamp(value)
         case str() if kind is DataType.DATE:
             return parse_date(value)
     return None
+
+
+def _whole_characters(text: str) -> bool:
+    """Whether the text can be written as UTF-8: half a surrogate pair cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _finite(value: float) -> float | None:

@@ -6,6 +6,7 @@ texts, and a key that is given twice is an error.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from headgate.model.closest import closest
 
 MAX_FILE_BYTES = 256 << 20
 MAX_LINE = 1 << 20
+MAX_DIGITS = 400
 MAX_ALIASED = 100_000
 """Nodes that aliases may repeat: enough for people, not for a bomb."""
 
@@ -80,6 +82,7 @@ def parse_document(text: str, file: str = "<text>") -> Document:
     for number, line in enumerate(text.split("\n"), start=1):
         if len(line) > MAX_LINE:
             raise ParseError(f"the line has {len(line)} characters", place=Place(number, 1, file), hint="break it up")
+    _check_depth(text, file)
     try:
         loader = yaml.CBaseLoader(text)
         try:
@@ -95,9 +98,25 @@ def parse_document(text: str, file: str = "<text>") -> Document:
             f"not YAML: {error.problem or error.context}", place=place, hint="check the indentation"
         ) from error
     except (yaml.YAMLError, ValueError) as error:
-        raise ParseError(f"not YAML: {error}", place=Place(1, 1, file)) from error
-    except RecursionError:
-        raise ParseError("nested too deeply", place=Place(1, 1, file)) from None
+        reason = str(error).split("\n", maxsplit=1)[0]
+        hint = "write them as escapes in double quotes" if "character" in reason else "check the syntax"
+        raise ParseError(f"not YAML: {reason}", place=Place(1, 1, file), hint=hint) from error
+
+
+def _check_depth(text: str, file: str) -> None:
+    """Refuse what is nested so deeply that reading it would overrun the stack of libyaml, which recurses in C."""
+    depth = 0
+    for match in _BRACKETS.finditer(text):
+        depth += 1 if match[0] in "[{" else -1
+        if depth > MAX_DEPTH or match[0].startswith("- "):
+            place = Place(text.count("\n", 0, match.start()) + 1, 1, file)
+            raise ParseError("nested too deeply", place=place, hint=f"the limit is {MAX_DEPTH} levels")
+
+
+MAX_DEPTH = 200
+# Brackets, wherever they stand (a text with 200 more open than closed ones is no policy), and many lists begun in one
+# line.
+_BRACKETS = re.compile(r"[\[\]{}]|(?:- ){" + str(MAX_DEPTH) + "}")
 
 
 class _Builder:
@@ -113,7 +132,7 @@ class _Builder:
         self.places[path] = (mark.line + 1, mark.column + 1)
         self._guard(node)
         if isinstance(node, ScalarNode):
-            return _scalar(node)
+            return self._scalar(node)
         self._open.add(id(node))
         value = self._mapping(node, path) if isinstance(node, MappingNode) else self._sequence(node, path)
         self._open.discard(id(node))
@@ -121,7 +140,7 @@ class _Builder:
 
     def _guard(self, node: Node) -> None:
         if id(node) in self._open:
-            raise ParseError("a value contains itself", place=self._place(node))
+            raise ParseError("a value contains itself", place=self._place(node), hint="take the alias out")
         self._aliased += id(node) in self._seen
         if self._aliased > MAX_ALIASED:
             raise ParseError("aliases repeat too much", place=self._place(node), hint="write the values out")
@@ -147,22 +166,26 @@ class _Builder:
             self.places[below] = (mark.line + 1, mark.column + 1)
         return built
 
+    def _scalar(self, node: ScalarNode) -> Any:
+        text = str(node.value)
+        if node.style:  # quoted, or a block: a text whatever it looks like
+            return text
+        if text in _CONSTANTS:
+            return _CONSTANTS[text]
+        if _INTEGER.match(text) and len(text) <= MAX_DIGITS:
+            return int(text, 8 if text.startswith("0o") else 16 if text.startswith("0x") else 10)
+        if _FLOAT.match(text):
+            number = float(text)
+            if not math.isfinite(number):
+                raise ParseError(
+                    f"the number `{text[:40]}` is too large", place=self._place(node), hint="put it in quotes"
+                )
+            return number
+        return text
+
     def _sequence(self, node: Node, path: Path_) -> list[Any]:
         assert isinstance(node, SequenceNode)
         return [self.build(item, (*path, position)) for position, item in enumerate(node.value)]
-
-
-def _scalar(node: ScalarNode) -> Any:
-    text = str(node.value)
-    if node.style:  # quoted, or a block: a text whatever it looks like
-        return text
-    if text in _CONSTANTS:
-        return _CONSTANTS[text]
-    if _INTEGER.match(text):
-        return int(text, 8 if text.startswith("0o") else 16 if text.startswith("0x") else 10)
-    if _FLOAT.match(text):
-        return float(text)
-    return text
 
 
 def validate(model: type[Model], document: Document) -> Model:
@@ -186,13 +209,42 @@ def complaint(error: ValidationError, model: type[BaseModel], document: Document
         return UnknownNameError(f"unknown key `{path[-1]}`", place=place, hint=closest(str(path[-1]), known))
     if detail["type"] == "missing":
         return ParseError(f"`{path[-1]}` is missing", place=document.place(*path[:-1]), hint=f"add `{path[-1]}:`")
-    message = str(detail["msg"]).removeprefix("Value error, ")
-    return ParseError(f"`{name}`: {message[0].lower()}{message[1:]}", place=place)
+    message, hint = _in_plain_words(str(detail["msg"]), str(detail["type"]))
+    return ParseError(f"`{name}`: {message}", place=place, hint=hint)
+
+
+def _in_plain_words(message: str, kind: str) -> tuple[str, str]:
+    """What pydantic says, without its classes and patterns, and a hint."""
+    message = message.removeprefix("Value error, ")
+    if kind == "string_pattern_mismatch":
+        return "not a usable name", "use letters, digits and `_ . @ + -`, and start with a letter or digit"
+    if kind in ("model_type", "model_attributes_type"):
+        return "should be a mapping", "write its keys below it, or in `{}`"
+    text, _, hint = message.partition("; ")
+    text = f"{text[0].lower()}{text[1:]}"
+    return (message[0].lower() + message[1:] if "privilege" in hint else text), hint or _HINTS.get(
+        kind, "see docs/cql.md"
+    )
+
+
+_HINTS = {
+    "list_type": "write a list: `[a, b]`",
+    "dict_type": "write a mapping: `{key: value}`",
+    "string_type": "write a text, in quotes if it looks like a number",
+    "bool_type": "write `true` or `false`",
+    "int_type": "write a whole number",
+    "greater_than_equal": "write a larger number",
+    "literal_error": "write one of the values it names",
+    "string_too_long": "choose a shorter name",
+    "value_error": "give it once, as the formats say",
+}
 
 
 def _is_branch(part: object) -> bool:
     """Whether pydantic put this part of a location there to name a branch of a union."""
-    return isinstance(part, str) and (part.startswith(("function-", "list[", "dict[", "tagged-")) or part in _BRANCHES)
+    return isinstance(part, str) and (
+        part.startswith(("function-", "list[", "dict[", "tagged-")) or part in _BRANCHES or part == "[key]"
+    )
 
 
 _BRANCHES = {"str", "int", "float", "bool", "none"}

@@ -30,6 +30,7 @@ _SPELLINGS: dict[str, str] = {
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*$")
 _ROWS = re.compile(r"\s*(\d+)\s+rows?\s*$", re.IGNORECASE)
 _TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?\s*(am|pm)?$", re.IGNORECASE)
+_MAX_DIGITS = 20
 _HINT = "write a number and a unit, such as `5 min`, `1 hour` or `30s`"
 
 
@@ -65,8 +66,8 @@ def parse_duration(text: str) -> Duration:
 def scale(number: str, unit: str) -> Duration:
     """`number` times `unit`; a length that is not a whole number of microseconds is refused."""
     length = unit_length(unit)
-    if len(number) > 20:
-        raise ParseError(f"`{number[:20]}... {unit}` is too long a time", hint=_HINT)
+    if len(number) > _MAX_DIGITS:
+        raise ParseError(f"`{number[:_MAX_DIGITS]}... {unit}` is too long a time", hint=_HINT)
     whole, _, fraction = number.partition(".")
     micros, remainder = divmod(int(fraction or "0") * length, 10 ** len(fraction))
     if remainder:
@@ -92,6 +93,8 @@ def format_duration(duration: Duration) -> str:
 def parse_rows(text: str) -> int | None:
     """The count in `5 rows`, or None where the text is not of that kind."""
     match = _ROWS.match(text)
+    if match and len(match[1]) > _MAX_DIGITS:
+        raise ParseError(f"`{match[1][:_MAX_DIGITS]}... rows` is too many", hint=_HINT)
     return int(match[1]) if match else None
 
 

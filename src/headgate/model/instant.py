@@ -22,6 +22,13 @@ DAY = 86_400 * SECOND
 START_OF_TIME: Instant = -(1 << 62)
 END_OF_TIME: Instant = 1 << 62
 
+_CYCLE = 146_097 * DAY
+"""The Gregorian calendar repeats every 400 years."""
+
+FIRST: Instant = -62_135_596_800_000_000
+LAST: Instant = 253_402_300_799_999_999
+"""The first and the last instant of the years 1 to 9999."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?([zZ]|[+-]\d{2}(:?\d{2})?)?$")
 _ZONED = re.compile(r"([zZ]|[+-]\d{2}(:?\d{2})?)$")
@@ -38,7 +45,7 @@ def parse_timestamp(text: str) -> Instant:
     if not _ZONED.search(text[10:]):
         raise ParseError(f"timestamp `{text}` has no zone", hint=f"add one: `{text}Z`, or an offset such as `+08:00`")
     try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text.upper())
         return from_datetime(moment.astimezone(UTC))
     except (ValueError, OverflowError) as error:
         raise ParseError(f"`{text}` is not a timestamp: {error}", hint="write it as `2026-01-01T08:00:00Z`") from error
@@ -61,7 +68,12 @@ def format_timestamp(instant: Instant) -> str:
     '1970-01-01T00:00:01.500Z'
     """
     precision = "milliseconds" if instant % MILLISECOND == 0 else "microseconds"
-    return to_datetime(instant).isoformat(timespec=precision).replace("+00:00", "Z")
+    try:
+        return to_datetime(instant).isoformat(timespec=precision).replace("+00:00", "Z")
+    except OverflowError:  # a window that ends beyond the calendar: ISO 8601's expanded years
+        cycles, within = divmod(instant, _CYCLE)
+        text = to_datetime(within).isoformat(timespec=precision).replace("+00:00", "Z")
+        return f"{int(text[:4]) + 400 * cycles:+06d}{text[4:]}"
 
 
 def parse_date(text: str) -> int:
@@ -89,7 +101,10 @@ def zone(name: str) -> ZoneInfo:
         raise ParseError(f"unknown time zone `{name}`", hint="use a name such as `UTC` or `Asia/Singapore`") from error
 
 
-def time_of_day(instant: Instant, time_zone: ZoneInfo) -> int:
-    """Microseconds since local midnight, by the wall clock of `time_zone`."""
-    local = to_datetime(instant).astimezone(time_zone)
+def time_of_day(instant: Instant, time_zone: ZoneInfo) -> int | None:
+    """Microseconds since local midnight, by the wall clock of `time_zone`; None beyond the calendar."""
+    try:
+        local = to_datetime(instant).astimezone(time_zone)
+    except OverflowError:
+        return None
     return ((local.hour * 60 + local.minute) * 60 + local.second) * SECOND + local.microsecond

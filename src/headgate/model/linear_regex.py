@@ -30,7 +30,8 @@ def compile_regex(source: str, dot_matches_newline: bool = False) -> LinearRegex
         compiled: LinearRegex = re2.compile(source, options=options)
     except re2.error as error:
         reason = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error.args[0])
-        raise ParseError(f"`/{source}/` is not a usable pattern: {reason}", hint="patterns are RE2 syntax") from error
+        shown = source if len(source) <= 60 else source[:57] + "..."
+        raise ParseError(f"`{shown}` is not a usable pattern: {reason[:80]}", hint="patterns are RE2 syntax") from error
     except UnicodeError as error:
         raise ParseError("the pattern is not valid text", hint="patterns are RE2 syntax") from error
     return compiled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from headgate.errors import InputError, UnknownNameError
 from headgate.model.closest import closest
@@ -16,17 +16,29 @@ def close_roles(roles: Iterable[str], includes: Mapping[str, Sequence[str]]) -> 
     """
     closed: set[str] = set()
     for role in roles:
-        _close(role, includes, closed, ())
+        _close(role, includes, closed)
     return frozenset(closed)
 
 
-def _close(role: str, includes: Mapping[str, Sequence[str]], closed: set[str], path: tuple[str, ...]) -> None:
+def _close(start: str, includes: Mapping[str, Sequence[str]], closed: set[str]) -> None:
+    """Depth first, without recursion: a chain of roles may be as long as an organisation likes."""
+    path: list[str] = []
+    left: list[Iterator[str]] = [iter((start,))]
+    while left:
+        role = next(left[-1], None)
+        if role is None:
+            left.pop()
+            if path:
+                closed.add(path.pop())
+        elif role not in closed:
+            _check(role, includes, path)
+            path.append(role)
+            left.append(iter(includes.get(role, ())))
+
+
+def _check(role: str, includes: Mapping[str, Sequence[str]], path: Sequence[str]) -> None:
     if role in path:
         cycle = " -> ".join((*path[path.index(role) :], role))
-        raise InputError(f"roles include each other in a circle: {cycle}", hint="take one of them out")
+        raise InputError(f"roles include each other in a circle: {cycle[:200]}", hint="take one of them out")
     if includes and role not in includes:
         raise UnknownNameError(f"unknown role `{role}`", hint=closest(role, includes))
-    if role not in closed:
-        for below in includes.get(role, ()):
-            _close(below, includes, closed, (*path, role))
-        closed.add(role)

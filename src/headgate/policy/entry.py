@@ -50,7 +50,7 @@ class ObjectEntry(Strict):
     @model_validator(mode="after")
     def _names_something(self) -> ObjectEntry:
         if not self.streams and not self.tables:
-            raise ValueError("`streams` or `tables` is missing")
+            raise ValueError("`streams` or `tables` is missing; name what the policy is about")
         if not self.attributes:
             raise ValueError("`attributes` is empty; leave it out to mean all")
         return self
@@ -91,9 +91,9 @@ class PolicyEntry(Strict):
     @model_validator(mode="after")
     def _says_something(self) -> PolicyEntry:
         if not self.allow and not self.deny:
-            raise ValueError("neither `allow` nor `deny` is given")
+            raise ValueError("neither `allow` nor `deny` is given; list at least one privilege")
         if any(not subject for subject in self.subject):
-            raise ValueError("`subject` names nobody")
+            raise ValueError("`subject` names nobody; give a user, a role or an attribute of the profile")
         return self
 
 
@@ -124,5 +124,5 @@ class PolicyFile(Strict):
     @classmethod
     def _not_empty(cls, value: Any) -> Any:
         if not isinstance(value, dict):
-            raise ValueError("a policy file is a mapping that starts with `version: 1`")  # noqa: TRY004 - pydantic's way
+            raise ValueError("a policy file is a mapping that starts with `version: 1`; see examples/")  # noqa: TRY004 - pydantic's way
         return value

@@ -71,7 +71,9 @@ def _event(name: str, file: PolicyFile, document: Document, prefix: tuple[str, .
 
     start, end = instant("start", entry.start), instant("end", entry.end)
     if start is not None and end is not None and end <= start:
-        raise InputError(f"event `{name}` ends before it starts", place=document.place(*prefix, "events", name))
+        raise InputError(
+            f"event `{name}` ends before it starts", place=document.place(*prefix, "events", name), hint="swap the two"
+        )
     return NamedEvent(start, end, entry.target)
 
 
@@ -163,7 +165,7 @@ def _short(text: str) -> str:
 def _during(entry: DuringEntry, locate: Locate) -> Period:
     start, end = (_moment(text, locate("during", key)) for key, text in (("from", entry.from_), ("to", entry.to)))
     if isinstance(start, Constant) and isinstance(end, Constant) and int(end.value or 0) <= int(start.value or 0):
-        raise InputError("the period ends before it starts", place=locate("during"))
+        raise InputError("the period ends before it starts", place=locate("during"), hint="swap the two")
     return Period(start, end)
 
 

@@ -7,6 +7,7 @@ what comes too late goes to the dead letters (section 1).
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -117,7 +118,11 @@ class Interpreter:
             self._watermarks[stream.name] = self._watermarks[stream.name].end_epoch(stream)
 
     def _reject_late(self, stream: StreamSchema, element: Tuple) -> None:
-        self.rejected.append(Rejected(stream.name, "behind the watermark", str(element_to_json(element, stream))))
+        self.rejected.append(
+            Rejected(
+                stream.name, "behind the watermark", json.dumps(element_to_json(element, stream), ensure_ascii=False)
+            )
+        )
 
     def _await(self, stream: StreamSchema, element: Tuple) -> None:
         for run in self._runs:

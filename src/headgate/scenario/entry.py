@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from headgate.policy.entry import Scalar, Strict
 
-Identifier = Annotated[str, Field(pattern=r"^[\w][\w.@+-]*$")]
+Identifier = Annotated[str, Field(pattern=r"^[\w][\w.@+-]*$", max_length=100)]
 """Ids of queries and users become file names, so they are letters, digits and `_ . @ + -`."""
 
 
@@ -52,9 +52,9 @@ class StreamEntry(Strict):
     def _one_input(self) -> StreamEntry:
         inline = self.source is not None and self.source.elements is not None
         if self.elements is not None and self.source is not None:
-            raise ValueError("both `source` and `elements` are given")
+            raise ValueError("both `source` and `elements` are given; keep one of them")
         if self.source is not None and not inline and self.source.format is None:
-            raise ValueError("`source` has no `format`")
+            raise ValueError("`source` has no `format`; add `format: json`")
         return self
 
 
@@ -80,7 +80,7 @@ class QueryEntry(Strict):
     def _one_spelling(self) -> QueryEntry:
         given = [one for one in (self.cql, self.xml, self.boxes, self.json_) if one is not None]
         if len(given) != 1:
-            raise ValueError("give the query once, as one of `cql`, `xml`, `boxes` or `json`")
+            raise ValueError("give the query once, as one of `cql`, `xml`, `boxes` or `json`; keep one of them")
         return self
 
 
@@ -104,5 +104,5 @@ class ScenarioFile(Strict):
     @classmethod
     def _is_mapping(cls, value: Any) -> Any:
         if not isinstance(value, dict):
-            raise ValueError("a scenario is a mapping that starts with `version: 1`")  # noqa: TRY004 - pydantic's way
+            raise ValueError("a scenario is a mapping that starts with `version: 1`; see examples/")  # noqa: TRY004 - pydantic's way
         return value

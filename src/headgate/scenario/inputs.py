@@ -75,7 +75,8 @@ def _lines(stream: StreamSchema, file: Path) -> Iterator[Element | Rejected]:
     try:
         with file.open("rb") as handle:
             for number, line in enumerate(_bounded_lines(handle), start=1):
-                stripped = line.strip()
+                # A line that was cut is kept as it is: its blanks may be all that was read of it.
+                stripped = line.strip() if len(line) <= MAX_ELEMENT_BYTES + 1 else line
                 if stripped:
                     yield parse_line(stripped, stream, f"{file.name}:{number}")
     except OSError as error:

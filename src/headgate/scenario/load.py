@@ -10,17 +10,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headgate.algebra.operators import Operator
+from headgate.algebra.operators import RESULT_TIME, Operator, blocks_of
 from headgate.algebra.query import Query
 from headgate.algebra.spelling.boxes_xml import parse_boxes_xml
 from headgate.algebra.spelling.cql import parse_cql
 from headgate.algebra.spelling.json import query_from_json
 from headgate.algebra.spelling.user_query_xml import parse_user_query_xml
-from headgate.errors import FileError, InputError, UnknownNameError
+from headgate.errors import FileError, InputError, Place, UnknownNameError
 from headgate.model.closest import closest
 from headgate.model.datatype import parse_type
 from headgate.model.document import Document, read_document, validate
 from headgate.model.duration import parse_duration
+from headgate.model.instant import parse_timestamp
 from headgate.model.roles import close_roles
 from headgate.model.schema import Column, StreamCatalog, StreamSchema
 from headgate.model.subject import User
@@ -53,7 +54,12 @@ def load_scenario(path: Path) -> Scenario:
     """Read a scenario file and all it refers to."""
     document = read_document(path)
     file = validate(ScenarioFile, document)
-    catalog = StreamCatalog(_stream(name, entry, document) for name, entry in file.streams.items())
+    streams = [_stream(name, entry, document) for name, entry in file.streams.items()]
+    try:
+        catalog = StreamCatalog(streams)
+    except InputError as error:
+        raise error.at(document.place("streams")) from None
+    _check_roles(file, document)
     users = _users(file, document)
     system = System(
         catalog,
@@ -62,6 +68,7 @@ def load_scenario(path: Path) -> Scenario:
         _policies(file, catalog, document, path),
     )
     _check_expectations(file, system, document)
+    _check_names(file, system, document)
     inputs = {catalog.stream(name).name: entry for name, entry in file.streams.items()}
     return Scenario(path, system, inputs, file.expect, file.expect_verdicts)
 
@@ -90,6 +97,34 @@ def _columns(stream: str, entry: StreamEntry, document: Document) -> Iterator[Co
             yield Column(name, parse_type(column.type), column.unit)
         except InputError as error:
             raise error.at(document.place("streams", stream, "columns", name)) from None
+
+
+def _check_roles(file: ScenarioFile, document: Document) -> None:
+    for name in file.roles:
+        try:
+            close_roles([name], file.roles)
+        except InputError as error:
+            raise error.at(document.place("roles", name)) from None
+
+
+def _check_names(file: ScenarioFile, system: System, document: Document) -> None:
+    """Names that would go wrong later: roles that policies misspell, and queries called as files of the output."""
+    for policy in system.policies.policies if system.policies and file.roles else ():
+        for subject in policy.subjects:
+            if subject.role is not None and subject.role not in file.roles:
+                raise UnknownNameError(
+                    f"policy `{policy.id}` names the unknown role `{subject.role}`",
+                    place=document.place("policies"),
+                    hint=closest(subject.role, file.roles),
+                )
+    for query in system.queries:
+        if query.id in RESERVED_NAMES:
+            place = document.place("queries", query.id)
+            raise InputError(f"a query may not be called `{query.id}`", place=place, hint="choose another name")
+
+
+RESERVED_NAMES = ("report.json", "dead-letter")
+"""What stands beside the queries in the folder of a run."""
 
 
 def _users(file: ScenarioFile, document: Document) -> dict[str, User]:
@@ -125,7 +160,9 @@ def _plan(entry: QueryEntry, catalog: StreamCatalog) -> Operator:
         return parse_user_query_xml(entry.xml, catalog)
     if entry.boxes is not None:
         return parse_boxes_xml(entry.boxes, catalog)
-    return query_from_json(entry.json_, catalog)
+    plan = query_from_json(entry.json_, catalog)
+    blocks_of(plan)
+    return plan
 
 
 def _in_query(error: InputError, name: str, document: Document) -> InputError:
@@ -172,10 +209,20 @@ def _check_expectations(file: ScenarioFile, system: System, document: Document) 
             if name not in queries:
                 place = document.place(section, name)
                 raise UnknownNameError(f"unknown query `{name}`", place=place, hint=closest(name, queries))
-            for user in by_user:
+            for user, expected in by_user.items():
+                _check_times(expected, document.place(section, name, user))
                 if user not in queries[name].subscribers:
                     raise UnknownNameError(
                         f"`{user}` does not subscribe to `{name}`",
                         place=document.place(section, name, user),
                         hint=closest(user, queries[name].subscribers),
                     )
+
+
+def _check_times(expected: object, place: Place) -> None:
+    for row in expected if isinstance(expected, list) else ():
+        if RESULT_TIME in row:
+            try:
+                parse_timestamp(str(row[RESULT_TIME]))
+            except InputError as error:
+                raise error.at(place) from None

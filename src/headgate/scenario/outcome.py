@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from headgate.algebra.operators import RESULT_TIME, Operator
 from headgate.errors import FileError, Place
@@ -98,29 +99,55 @@ def line_of(row: Mapping[str, Value]) -> str:
 
 def write_outcome(outcome: RunOutcome, folder: Path) -> None:
     """Write everything beside the folder first, then put it in its place in one move."""
-    _check_replaceable(folder)
+    try:
+        _check_replaceable(folder)
+        _write_beside(outcome, folder.absolute())
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise FileError(
+            f"cannot be written: {reason}", place=Place(file=str(folder)), hint="name another folder with --out"
+        ) from error
+
+
+def _write_beside(outcome: RunOutcome, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    former = fresh.with_name(fresh.name + ".former")
     try:
         fresh.chmod(0o755)
         _write_files(outcome, fresh)
         if folder.exists():
-            shutil.rmtree(folder)
+            folder.rename(former)
         fresh.rename(folder)
+    except BaseException:
+        if former.exists() and not folder.exists():
+            former.rename(folder)
+        raise
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(former, ignore_errors=True)
 
 
 def _check_replaceable(folder: Path) -> None:
     """An earlier run's output may be replaced, and an empty folder filled; anything else is somebody's."""
-    if folder.is_dir() and not (folder / REPORT).exists() and any(folder.iterdir()):
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise FileError("this is a file, not a folder", place=Place(file=str(folder)), hint="name a folder with --out")
+    if folder.is_dir() and any(folder.iterdir()) and not _is_ours(folder):
         raise FileError(
             "the folder is not empty and not the output of a run",
             place=Place(file=str(folder)),
             hint="name another folder with --out",
         )
-    if folder.exists() and not folder.is_dir():
-        raise FileError("this is a file, not a folder", place=Place(file=str(folder)), hint="name a folder with --out")
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether everything in the folder is what a run writes."""
+    try:
+        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+        expected = {REPORT, DEAD_LETTERS, *report["queries"]}
+        return "engine" in report and {one.name for one in folder.iterdir()} <= expected
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
 
 
 def _write_files(outcome: RunOutcome, folder: Path) -> None:
@@ -129,7 +156,7 @@ def _write_files(outcome: RunOutcome, folder: Path) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_text("".join(line_of(row) + "\n" for row in one.rows), encoding="utf-8")
     for name in sorted({one.stream for one in outcome.rejected}):
-        letters = folder / DEAD_LETTERS / f"{name}.ndjson"
+        letters = folder / DEAD_LETTERS / f"{quote(name, safe=' ')[:200]}.ndjson"
         letters.parent.mkdir(exist_ok=True)
         own = (json.dumps(one.to_json(), ensure_ascii=False) + "\n" for one in outcome.rejected if one.stream == name)
         letters.write_text("".join(own), encoding="utf-8", errors="backslashreplace")

@@ -149,6 +149,16 @@ def test_what_can_never_hold(files: Files, where: str, more: str, message: str) 
     assert found.message.startswith(message)
 
 
+def test_a_deny_is_in_force_where_the_environment_does_not_say(files: Files) -> None:
+    never = 'when: "env.x = 1 AND env.x = 2"'
+    both = policy("p", "role: Doctor", pos(), "allow: [read]", "deny: [avg]", never)
+    assert [one.message for one in about(files.found(both), "never-holds")] == [
+        "`when` can never hold: env.x = 1 AND env.x = 2, so `p` allows nothing"
+    ]
+    deny = policy("d", "role: Doctor", pos(), "deny: [read, assist, compute]", 'when: "env.x = NULL"')
+    assert [one.policies for one in about(files.found(READ_POS, deny), "dead")] == [("reads", "d")]
+
+
 def test_a_fraction_may_lie_between_two_whole_numbers_where_types_are_inferred(files: Files) -> None:
     between = policy("p", "role: Doctor", pos("Platoon > 6 AND Platoon < 7"), "allow: [read]")
     assert files.found(between, users=False) == []

@@ -58,6 +58,10 @@ def _take_windows(tokens: list[Token], text: str) -> tuple[list[Token], dict[int
             closing = next((i for i in range(position, len(tokens)) if tokens[i].text == "]"), None)
             if closing is None:
                 raise ParseError("the window is not closed", place=place_of(text, token.start), hint="add `]`")
+            if kept[-1].start in windows:
+                raise WindowError(
+                    "a stream has two windows", place=place_of(text, token.start), hint="keep one of them"
+                )
             try:
                 windows[kept[-1].start] = _window(tokens[position + 1 : closing])
             except InputError as error:
@@ -94,8 +98,8 @@ def _split_slide(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _count(words: list[str]) -> int:
-    if len(words) != 1 or not words[0].isdigit():
-        raise WindowError(f"`{' '.join(words)}` is not a number of rows", hint=_WINDOW_HINT)
+    if len(words) != 1 or not words[0].isdecimal() or len(words[0]) > 12:
+        raise WindowError(f"`{' '.join(words)[:30]}` is not a number of rows", hint=_WINDOW_HINT)
     return int(words[0])
 
 
@@ -103,7 +107,7 @@ def _length(words: list[str]) -> int:
     text = "".join(words)
     number = text.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
     if not number or not number.replace(".", "", 1).isdigit() or number.startswith("."):
-        raise WindowError(f"`{' '.join(words)}` is not a length of time", hint=_WINDOW_HINT)
+        raise WindowError(f"`{' '.join(words)[:30]}` is not a length of time", hint=_WINDOW_HINT)
     if number == text:
         raise WindowError(f"`{text}` has no unit", hint=_WINDOW_HINT)
     return scale(number, text[len(number) :])

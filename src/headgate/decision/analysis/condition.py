@@ -50,18 +50,23 @@ class Conditions:
     events: Mapping[str, NamedEvent]
     catalog: StreamCatalog
 
-    def whole(self, policy: Policy, viewer: Viewer = ANYBODY) -> Expression | None:
-        """When the policy holds; None is always. An InputError says that it cannot be understood for the viewer."""
-        return conjunction(part for part in self.parts(policy, viewer).values() if part is not None)
+    def whole(self, policy: Policy, viewer: Viewer = ANYBODY, deny: bool = False) -> Expression | None:
+        """When the policy allows, or denies; None is always. An InputError: it has no meaning for the viewer."""
+        return conjunction(part for part in self.parts(policy, viewer, deny).values() if part is not None)
 
-    def parts(self, policy: Policy, viewer: Viewer = ANYBODY) -> dict[str, Expression | None]:
+    def parts(self, policy: Policy, viewer: Viewer = ANYBODY, deny: bool = False) -> dict[str, Expression | None]:
         """The same, by the key of the policy that says it."""
         given = {
             "where": conjuncts(policy.where),
             "during": self._period(policy),
             "when": conjuncts(policy.when),
         }
-        return {key: conjunction([freed(self._bound(part, viewer)) for part in parts]) for key, parts in given.items()}
+        parts = {key: conjunction([freed(self._bound(part, viewer)) for part in parts]) for key, parts in given.items()}
+        when = parts["when"]
+        if deny and when is not None:
+            # Where the environment does not say (NULL), an allow is not in force and a deny is.
+            parts["when"] = nodes.Or((when, nodes.IsNull(when)))
+        return parts
 
     def _period(self, policy: Policy) -> tuple[Expression, ...]:
         found: list[Expression] = []

@@ -90,7 +90,7 @@ class _Meeting:
         seen: set[str] = set()
         ordered = sorted(keys)
         for cell in sorted(self.deny.cells):
-            for allow in self.shelf.meeting(cell, ordered, self.context.known(self.deny)):
+            for allow in self.shelf.meeting(cell, ordered, self.context.known(self.deny, deny=True)):
                 if allow.id in seen or (allow.id, self.deny.id) in self.settled:
                     continue
                 if len(met.policies) + len(met.undecided) >= MOST_NAMED or (len(seen) >= MOST_TRIED and not certain):
@@ -115,7 +115,7 @@ class _Meeting:
             _profiles_meet(one, other) for one in allow.subjects for other in self.deny.subjects
         ):
             return NO
-        return self.context.reasoner.together(self.context.known(allow), self.context.known(self.deny))
+        return self.context.reasoner.together(self.context.known(allow), self.context.known(self.deny, deny=True))
 
     def _reply_for_users(self, allow: Policy) -> Reply:
         material = self.context.material
@@ -125,10 +125,11 @@ class _Meeting:
         if not both:
             return NO
         if users is None:
-            return self.context.reasoner.together(self.context.known(allow), self.context.known(self.deny))
+            return self.context.reasoner.together(self.context.known(allow), self.context.known(self.deny, deny=True))
         reply = NO
         for user in users:
-            first, second = (self.context.known_for(one, Viewer(user)) for one in (allow, self.deny))
+            first = self.context.known_for(allow, Viewer(user))
+            second = self.context.known_for(self.deny, Viewer(user), deny=True)
             if first is None or second is None:
                 continue  # reported on its own: the allow opens nothing, or the deny closes all
             found = self.context.reasoner.together(first, second)

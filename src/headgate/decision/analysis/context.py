@@ -35,19 +35,20 @@ class Context:
         return Conditions(events, self.material.catalog)
 
     @cached_property
-    def _known(self) -> dict[str, Known]:
+    def _known(self) -> dict[tuple[str, bool], Known]:
         return {}
 
-    def known(self, policy: Policy) -> Known:
-        """When the policy holds, whoever the user is."""
-        if policy.id not in self._known:
-            self._known[policy.id] = self.reasoner.know(self.conditions.whole(policy))
-        return self._known[policy.id]
+    def known(self, policy: Policy, deny: bool = False) -> Known:
+        """When the policy allows, or denies, whoever the user is."""
+        key = (policy.id, deny and policy.when is not None)
+        if key not in self._known:
+            self._known[key] = self.reasoner.know(self.conditions.whole(policy, deny=deny))
+        return self._known[key]
 
-    def known_for(self, policy: Policy, viewer: Viewer) -> Known | None:
-        """When the policy holds for a user; None if it cannot be understood for that user."""
+    def known_for(self, policy: Policy, viewer: Viewer, deny: bool = False) -> Known | None:
+        """The same for one user; None if the policy has no meaning for that user."""
         try:
-            return self.reasoner.know(self.conditions.whole(policy, viewer))
+            return self.reasoner.know(self.conditions.whole(policy, viewer, deny))
         except InputError:
             return None
 

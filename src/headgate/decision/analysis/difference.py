@@ -22,7 +22,6 @@ from headgate.decision.analysis.viewers import viewers_of
 from headgate.decision.guard import FALSE, OPEN, Clause, Guard
 from headgate.decision.index import PolicyIndex
 from headgate.decision.solver import Answer
-from headgate.errors import InputError
 from headgate.model.datatype import DataType
 from headgate.model.expression import nodes
 from headgate.model.expression.nodes import AGGREGATES, columns_of
@@ -51,7 +50,8 @@ class _Side:
         self.context = context
         self.material = context.material
         self._index = PolicyIndex(self.material.policies) if self.material.policies is not None else None
-        self._clauses: dict[tuple[str, Viewer, bool], tuple[bool, Clause]] = {}
+        self._allows: dict[tuple[str, Viewer, bool], tuple[bool, Clause]] = {}
+        self._denies: dict[tuple[str, Viewer], Clause] = {}
 
     def policies_for(self, viewer: Viewer | None, stream: str) -> tuple[Policy, ...]:
         if viewer is None or self._index is None:
@@ -82,26 +82,31 @@ class _Side:
         for policy in some:
             if (stream, column) in policy.cells and scope.issuperset(policy.streams):
                 limited = privilege in AGGREGATES
-                understood, clause = self._clause(policy, viewer, limited)
+                understood, clause = self._allow(policy, viewer, limited)
                 # A join has no windows of rows, so what asks for one gives nothing there.
                 meetable = not (limited and len(scope) > 1 and asks_for_rows(policy))
                 if privilege in policy.allowed and understood and meetable:
                     allows.append(clause)
                 if privilege in policy.denied:
-                    denies.append(self._clause(policy, viewer, limited=False)[1])
+                    denies.append(self._deny(policy, viewer))
         return Guard(tuple(dict.fromkeys(allows)), tuple(dict.fromkeys(denies)))
 
-    def _clause(self, policy: Policy, viewer: Viewer, limited: bool) -> tuple[bool, Clause]:
-        """What the policy says, and whether it has a meaning for the viewer: one that has none denies everywhere."""
+    def _allow(self, policy: Policy, viewer: Viewer, limited: bool) -> tuple[bool, Clause]:
+        """What the policy allows, and whether it has a meaning for the viewer: one that has none allows nothing."""
         key = (policy.id, viewer, limited)
-        if key not in self._clauses:
-            try:
-                condition = self.context.conditions.whole(policy, viewer)
-                limits = aggregate_limits(policy) if limited else None
-                self._clauses[key] = (True, Clause("", joined(condition, limits)))
-            except InputError:
-                self._clauses[key] = (False, Clause("", None))
-        return self._clauses[key]
+        if key not in self._allows:
+            known = self.context.known_for(policy, viewer)
+            limits = aggregate_limits(policy) if limited else None
+            self._allows[key] = (known is not None, Clause("", joined(known.expression if known else None, limits)))
+        return self._allows[key]
+
+    def _deny(self, policy: Policy, viewer: Viewer) -> Clause:
+        """What the policy denies; one that has no meaning for the viewer denies everywhere."""
+        key = (policy.id, viewer)
+        if key not in self._denies:
+            known = self.context.known_for(policy, viewer, deny=True)
+            self._denies[key] = Clause("", known.expression if known else None)
+        return self._denies[key]
 
 
 @dataclass(frozen=True)

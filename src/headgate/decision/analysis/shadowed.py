@@ -22,7 +22,7 @@ def shadowed(context: Context) -> Iterator[Finding]:
         if policy.allow:
             allows.add(policy, context.known(policy))
         if policy.deny:
-            denies.add(policy, context.known(policy))
+            denies.add(policy, context.known(policy, deny=True))
     finder = _Finder(context, allows, denies)
     for policy in context.material.all:
         if policy.allow and policy.cells and not impossible(context, policy):
@@ -66,14 +66,14 @@ class _Finder:
         return list(used.values()), Answer.YES
 
     def _covered(self, policy: Policy, by: Sequence[Policy]) -> tuple[Answer, Sequence[Policy]]:
-        """Whether one of these, or else all together, hold wherever the policy does."""
+        """Whether one of these denies, or else all together, hold wherever the policy allows."""
         known = self.context.known(policy)
-        for one in by:
-            if self.context.reasoner.covered(known, [self.context.known(one)]) is Answer.YES:
-                return Answer.YES, [one]
-        if len(by) == 1:
-            return self.context.reasoner.covered(known, [self.context.known(by[0])]), by
-        return self.context.reasoner.covered(known, [self.context.known(one) for one in by]), by
+        denying = [self.context.known(one, deny=True) for one in by]
+        for one, deny in zip(by, denying, strict=True):
+            answer = self.context.reasoner.covered(known, [deny])
+            if answer is Answer.YES or len(by) == 1:
+                return answer, [one]
+        return self.context.reasoner.covered(known, denying), by
 
     def _shadow(self, policy: Policy) -> Iterator[Finding]:
         known = self.context.known(policy)

@@ -79,10 +79,10 @@ def who_can(material: Material, cell: tuple[str, str]) -> list[Access]:
 
 
 def _accesses(context: Context, who: str, viewer: Viewer, policies: list[Policy], stream: str) -> Iterator[Access]:
-    known = {one.id: context.known_for(one, viewer) for one in policies}
+    denying = {one.id: context.known_for(one, viewer, deny=True) for one in policies}
     for policy in policies:
         others = tuple(name for name in policy.streams if name != stream)
-        left = _left(context, policy, policies, known)
+        left = _left(context, policy, context.known_for(policy, viewer), policies, denying)
         common = {"joined_with": others, "condition": _condition(context, policy, viewer), "policy": policy.id}
         mask = mask_text(policy.mask) if policy.mask is not None else None
         if left:
@@ -96,7 +96,7 @@ def _accesses(context: Context, who: str, viewer: Viewer, policies: list[Policy]
                 mask=mask,
                 **common,  # type: ignore[arg-type]
             )
-        if policy.deny and _can_hold(context, known[policy.id]):
+        if policy.deny and _can_hold(context, denying[policy.id]):
             yield Access(who, Word.DENIED, _ordered(policy.denied), mask=mask, **common)  # type: ignore[arg-type]
 
 
@@ -109,16 +109,17 @@ def _can_hold(context: Context, known: Known | None) -> bool:
     return known is None or context.reasoner.together(known).answer is not Answer.NO
 
 
-def _left(context: Context, policy: Policy, policies: list[Policy], known: dict[str, Known | None]) -> frozenset[str]:
+def _left(
+    context: Context, policy: Policy, mine: Known | None, policies: list[Policy], denying: dict[str, Known | None]
+) -> frozenset[str]:
     """What the policy allows and denies do not wholly take away."""
-    mine = known[policy.id]
     if mine is None or context.reasoner.together(mine).answer is Answer.NO:
         return frozenset()
     everything = context.reasoner.know(None)
     left = set()
     for privilege in policy.allowed:
         denies = [
-            known[one.id] or everything
+            denying[one.id] or everything
             for one in policies
             if privilege in one.denied and set(one.streams) <= set(policy.streams)
         ]

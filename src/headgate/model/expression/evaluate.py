@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from headgate.model.datatype import DataType, Value, in_range
 from headgate.model.expression.functions import FUNCTIONS
+from headgate.model.expression.like import like_matches
 from headgate.model.expression.nodes import (
     And,
     Arithmetic,
@@ -30,8 +31,7 @@ from headgate.model.expression.nodes import (
     Not,
     Or,
 )
-from headgate.model.instant import time_of_day, zone
-from headgate.model.linear_regex import LinearRegex, compile_regex, escape
+from headgate.model.instant import FIRST, LAST, time_of_day, zone
 
 Cells = Callable[[ColumnRef], Value]
 """Where an expression finds the values of its columns."""
@@ -116,20 +116,7 @@ def _in(node: In, cells: Cells) -> Value:
 
 def _like(node: Like, cells: Cells) -> Value:
     value = evaluate(node.operand, cells)
-    return None if value is None else like_pattern(node.pattern).fullmatch(str(value)) is not None
-
-
-def like_pattern(pattern: str) -> LinearRegex:
-    r"""The compiled form of a LIKE pattern: `%` is any text, `_` any character, `\` takes the next one literally."""
-    parts, characters = [], iter(pattern)
-    for character in characters:
-        if character == "%":
-            parts.append(".*")
-        elif character == "_":
-            parts.append(".")
-        else:
-            parts.append(escape(next(characters, "\\") if character == "\\" else character))
-    return compile_regex("".join(parts), dot_matches_newline=True)
+    return None if value is None else like_matches(node.pattern, str(value))
 
 
 def _local_time(node: LocalTime, cells: Cells) -> Value:
@@ -146,7 +133,7 @@ def fit(value: int | float, kind: DataType) -> Value:
             return None
         return number if math.isfinite(number) else None
     if kind is DataType.TIMESTAMP:
-        return int(value)
+        return int(value) if FIRST <= value <= LAST else None
     return int(value) if kind is DataType.NULL or in_range(int(value), kind) else None
 
 

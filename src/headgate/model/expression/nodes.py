@@ -15,6 +15,7 @@ from typing import Literal as OneOf
 from headgate.errors import TypeMismatchError
 from headgate.model.datatype import NUMERIC, DataType, Value
 from headgate.model.expression.functions import FUNCTIONS
+from headgate.model.expression.like import like_pattern
 from headgate.model.expression.type_rules import arithmetic_type, common_type, require_comparable
 
 ComparisonSign = OneOf["=", "<>", "<", "<=", ">", ">="]
@@ -196,6 +197,7 @@ class Like(Condition):
     def __post_init__(self) -> None:
         if self.operand.type not in (DataType.STRING, DataType.NULL):
             raise TypeMismatchError(f"LIKE needs a string, not {self.operand.type}")
+        like_pattern(self.pattern)
 
     @property
     def operands(self) -> tuple[Expression, ...]:

@@ -342,10 +342,14 @@ def _like(builder: Builder, tree: exp.Expr) -> Expression:
 
 def _cast(builder: Builder, tree: exp.Expr) -> Expression:
     only(tree, "this", "to")
-    target = parse_type(cast(exp.DataType, tree.args["to"]).this.value)
+    kind = tree.args["to"]
+    if not isinstance(kind, exp.DataType) or kind.expressions or not isinstance(kind.this, exp.DType):
+        raise ParseError(f"`{kind.sql()[:80]}` is not a type to cast to", hint="write a plain type, such as `int`")
+    target = parse_type(kind.this.value)
     operand = builder.build(tree.this)
-    if isinstance(operand, nodes.Constant) and target in (DataType.TIMESTAMP, DataType.DATE):
-        return text_as(operand, target)
+    text = isinstance(operand, nodes.Constant) and operand.type is DataType.STRING
+    if text and target in (DataType.TIMESTAMP, DataType.DATE):
+        return text_as(cast(nodes.Constant, operand), target)
     return nodes.Cast(operand, target)
 
 

@@ -9,7 +9,7 @@ from headgate.algebra.transform import over_groups, with_inputs
 from headgate.model.datatype import DataType
 from headgate.model.expression import nodes
 from headgate.model.expression.evaluate import evaluate
-from headgate.model.expression.nodes import Expression
+from headgate.model.expression.nodes import Expression, columns_of
 from headgate.model.expression.transform import rewrite
 
 
@@ -20,8 +20,8 @@ def simplify_conditions(operator: Operator) -> Operator:
     Why it helps: equal conditions written differently become equal, and less is computed per tuple.
     When it does not apply: to anything that names a column; to HAVING, outputs and keys, whose parts must stay as the
     aggregate below computes them.
-    Why it is safe: expressions are pure and never raise; `AND TRUE` and `OR FALSE` are neutral, `AND FALSE` and
-    `OR TRUE` decide, in three-valued logic as in two-valued.
+    Why it is safe: expressions are pure and never raise; `AND TRUE` and `OR FALSE` are neutral in three-valued logic
+    as in two-valued. A condition that names a column is never dropped, even where it decides nothing.
     """
     rebuilt = with_inputs(operator, simplify_conditions)
     if isinstance(rebuilt, Select) and not over_groups(rebuilt):
@@ -55,7 +55,9 @@ def _folded(node: Expression) -> Expression:
 
 def _connected(node: nodes.And | nodes.Or, neutral: bool) -> Expression:
     kept = tuple(one for one in node.operands if not (isinstance(one, nodes.Constant) and one.value is neutral))
-    if any(isinstance(one, nodes.Constant) and one.value is (not neutral) for one in kept):
+    decided = any(isinstance(one, nodes.Constant) and one.value is (not neutral) for one in kept)
+    # INVARIANT: no column falls away. Which columns a query names decides which tuples are dropped (section 4).
+    if decided and not any(columns_of(one) for one in kept):
         return nodes.Constant(not neutral, DataType.BOOLEAN)
     if len(kept) == len(node.operands):
         return node
