@@ -251,7 +251,6 @@ def test_what_is_refused(text: str, kind: type, said: str, place) -> None:
         assert (raised.value.place.line, raised.value.place.column) == place
 
 
-@pytest.mark.xfail(strict=True, reason="reported: the source has to change")
 def test_a_second_window_does_not_replace_the_first_in_silence() -> None:
     with pytest.raises(InputError, match="two windows"):
         parse_cql("SELECT count(*) FROM S [RANGE 5 s] [RANGE 10 s]", CATALOG)

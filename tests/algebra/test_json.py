@@ -134,7 +134,6 @@ def test_a_tower_of_selections_is_stopped() -> None:
         query_from_json(value, CATALOG)
 
 
-@pytest.mark.xfail(strict=True, reason="reported: the source has to change")
 def test_an_aggregate_function_is_no_key() -> None:
     with pytest.raises(InputError):
         query_from_json(changed(AGGREGATE, "keys", ["max(s.b)"]), CATALOG)

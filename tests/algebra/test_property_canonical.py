@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core_laws import CORE_LAW
 from headgate.algebra.block import Block, block_of
 from headgate.algebra.canonical import canonical_text, stable_hash
 from headgate.algebra.operators import Project, Source, Union, blocks_of
@@ -29,6 +30,7 @@ def _condition_and_cells(draw):
     return draw(conditions(columns, 2)), cells
 
 
+@CORE_LAW
 @given(_condition_and_cells())
 def test_property_canonical_form_means_the_same(drawn):
     condition, cells = drawn
@@ -36,6 +38,7 @@ def test_property_canonical_form_means_the_same(drawn):
     assert evaluate(canonical(condition), look_up) is evaluate(condition, look_up)
 
 
+@CORE_LAW
 @given(_condition_and_cells())
 def test_property_canonical_form_is_stable(drawn):
     once = canonical(drawn[0])
@@ -82,6 +85,7 @@ def _respelt_block(draw, block: Block) -> Project:
     ).operator()
 
 
+@CORE_LAW
 @given(_query(), st.data())
 def test_property_respelling_keeps_the_hash(drawn, data):
     _, query = drawn
@@ -91,6 +95,7 @@ def test_property_respelling_keeps_the_hash(drawn, data):
     assert stable_hash(respelt) == stable_hash(query)
 
 
+@CORE_LAW
 @given(_query())
 def test_property_optimising_keeps_the_hash(drawn):
     _, query = drawn
@@ -99,6 +104,7 @@ def test_property_optimising_keeps_the_hash(drawn):
     assert stable_hash(again) == stable_hash(moved)
 
 
+@CORE_LAW
 @given(_query(), st.data())
 def test_property_another_condition_changes_the_hash(drawn, data):
     _, query = drawn

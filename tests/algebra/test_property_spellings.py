@@ -7,6 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core_laws import CORE_LAW
 from headgate.algebra.operators import Source
 from headgate.algebra.scope import SourceScope
 from headgate.algebra.spelling.cql import parse_cql, print_cql
@@ -27,6 +28,7 @@ def _expressions(draw):
     return sources, draw(conditions(columns, 2) | scalars(columns, kind, 2))
 
 
+@CORE_LAW
 @given(_expressions())
 def test_property_expression_text_reads_back(drawn):
     sources, expression = drawn
@@ -40,6 +42,7 @@ def _queries(draw):
     return StreamCatalog(streams), draw(queries(streams))
 
 
+@CORE_LAW
 @given(_queries())
 def test_property_cql_reads_back(drawn):
     catalog, query = drawn
@@ -47,6 +50,7 @@ def test_property_cql_reads_back(drawn):
     assert parse_cql(text, catalog) == query, text
 
 
+@CORE_LAW
 @given(_queries())
 def test_property_json_reads_back(drawn):
     catalog, query = drawn

@@ -28,8 +28,6 @@ queries:
   q: {by: u1, cql: "SELECT x FROM S"}
 """
 POLICY = "  - {id: p, subject: {role: r}, object: {streams: [S]}, allow: [read]}\n"
-reported = pytest.mark.xfail(strict=True, reason="reported: the source has to change")
-
 PUNCTUATION = (
     '{"sp": {"pt": "dsp", "ddp": {"stream": "S", "tuple": %s, "attributes": "*"}, '
     '"srp": {"model": "rbac", "subjects": ["r"]}, "sign": "+", "ts": "2026-01-01T08:00:00Z"}}'
@@ -287,7 +285,6 @@ def test_a_scenario_of_the_wrong_shape_is_refused_with_its_place(headgate, tmp_p
     refused(headgate, tmp_path, case)
 
 
-@reported
 @pytest.mark.parametrize("case", NO_HINT, ids=lambda case: case.name)
 def test_a_scenario_of_the_wrong_shape_gets_a_hint_in_its_writers_words(headgate, tmp_path: Path, case: Case) -> None:
     err = refused(headgate, tmp_path, case)
@@ -320,7 +317,6 @@ def test_an_endless_line_of_a_scenario_is_refused(headgate, tmp_path: Path) -> N
     refused(headgate, tmp_path, case)
 
 
-@reported
 def test_yaml_100_000_levels_deep_does_not_kill_the_process(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text("a: " + "[" * 100_000)
     program = Path(sys.executable).with_name("headgate")
@@ -333,7 +329,7 @@ def test_yaml_100_000_levels_deep_does_not_kill_the_process(tmp_path: Path) -> N
     "cql",
     [
         f"SELECT count(*) FROM S [RANGE {'9' * 5_000} s]",
-        pytest.param(f"SELECT count(*) FROM S [ROWS {'9' * 5_000}]", marks=reported),
+        f"SELECT count(*) FROM S [ROWS {'9' * 5_000}]",
         f"SELECT x FROM S WHERE x = {'9' * 5_000}",
         f"SELECT x FROM S WHERE x = -{'9' * 5_000}",
         f"SELECT x FROM S WHERE x < {'9' * 5_000}s",
@@ -344,7 +340,6 @@ def test_a_number_of_5_000_digits_is_refused(headgate, tmp_path: Path, cql: str)
     refused(headgate, tmp_path, Case("", asking(cql), "query `q`", None, r"s\.yaml:12:3"))
 
 
-@reported
 @pytest.mark.parametrize(
     "cql",
     [
@@ -361,7 +356,6 @@ def test_what_is_not_understood_is_refused_not_passed(headgate, tmp_path: Path, 
     assert len(err) < 500, "a message is for reading"
 
 
-@reported
 @pytest.mark.parametrize(
     "text",
     [
@@ -393,7 +387,7 @@ def test_a_mistake_is_found_before_anything_is_written(headgate, tmp_path: Path,
     refused(headgate, tmp_path, Case("", text, "", None))
 
 
-@pytest.mark.parametrize("number", [pytest.param("1e999", marks=reported), "9" * 400], ids=["infinite", "long"])
+@pytest.mark.parametrize("number", ["1e999", "9" * 400], ids=["infinite", "long"])
 def test_a_number_in_a_profile_that_is_none_does_not_stop_the_decision(headgate, tmp_path: Path, number: str) -> None:
     profile = f"{{u1: {{roles: [r], profile: {{level: {number}}}}}}}"
     text = policed("[S]", "[S], where: 'd > self.level'").replace("{u1: {roles: [r]}}", profile)
@@ -486,7 +480,6 @@ def test_an_input_that_is_not_there_is_an_error(headgate, tmp_path: Path, text: 
     assert not (tmp_path / "o").exists()
 
 
-@reported
 @pytest.mark.parametrize("cql", ["SELECT id FROM S", "SELECT x FROM S WHERE id LIKE 'a%'"], ids=["shown", "compared"])
 def test_half_a_character_does_not_stop_the_run(headgate, tmp_path: Path, cql: str) -> None:
     (tmp_path / "in.ndjson").write_text('{"ts": "2026-01-01T08:00:00Z", "id": "\\ud800"}\n')
@@ -496,7 +489,6 @@ def test_half_a_character_does_not_stop_the_run(headgate, tmp_path: Path, cql: s
     (tmp_path / "o/q/u1.ndjson").read_text(encoding="utf-8")
 
 
-@reported
 def test_a_long_line_that_starts_with_blanks_is_not_dropped_in_silence(headgate, tmp_path: Path) -> None:
     (tmp_path / "in.ndjson").write_bytes(b" " * (2 << 20) + b'{"ts": "2026-01-01T08:00:00Z", "x": 1}\n')
     (tmp_path / "s.yaml").write_text(from_file("in.ndjson"))
@@ -508,11 +500,11 @@ def test_a_long_line_that_starts_with_blanks_is_not_dropped_in_silence(headgate,
 @pytest.mark.parametrize(
     ("time", "cql"),
     [
-        pytest.param("2026-01-01T08:00:00Z", "SELECT ts + 9999999d AS t FROM S", marks=reported),
-        pytest.param("2026-01-01T08:00:00Z", "SELECT x FROM S WHERE ts + 9999999d > 6:00am", marks=reported),
+        ("2026-01-01T08:00:00Z", "SELECT ts + 9999999d AS t FROM S"),
+        ("2026-01-01T08:00:00Z", "SELECT x FROM S WHERE ts + 9999999d > 6:00am"),
         ("9999-12-31T23:59:59-05:00", "SELECT x FROM S"),
-        pytest.param("9999-12-31T23:59:59Z", "SELECT count(*) AS n FROM S [RANGE 1 h]", marks=reported),
-        pytest.param("2026-01-01T08:00:00Z", "SELECT count(*) AS n FROM S [RANGE 9999999 d]", marks=reported),
+        ("9999-12-31T23:59:59Z", "SELECT count(*) AS n FROM S [RANGE 1 h]"),
+        ("2026-01-01T08:00:00Z", "SELECT count(*) AS n FROM S [RANGE 9999999 d]"),
     ],
     ids=["sum", "compared sum", "element", "window end", "long window"],
 )
@@ -523,7 +515,6 @@ def test_a_time_beyond_the_calendar_does_not_stop_the_run(headgate, tmp_path: Pa
     assert (tmp_path / "o").exists() == (code == 0)
 
 
-@reported
 def test_local_time_at_the_first_midnight_does_not_stop_the_run(headgate, tmp_path: Path) -> None:
     text = asking("SELECT x FROM S WHERE ts > 6:00am").replace("2026-01-01T08:00:00Z", "0001-01-01T00:00:00Z")
     (tmp_path / "s.yaml").write_text(text.replace("tid: id", "timezone: America/New_York"))
@@ -544,7 +535,6 @@ def test_a_folder_that_is_not_ours_is_left_alone(headgate, tmp_path: Path) -> No
     assert [path.name for path in (tmp_path / "o").iterdir()] == ["thesis.txt"]
 
 
-@reported
 def test_a_folder_with_a_report_of_somebody_else_is_left_alone(headgate, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(BASE)
     (tmp_path / "o").mkdir()
@@ -562,14 +552,12 @@ def test_a_file_in_place_of_the_folder_is_left_alone(headgate, tmp_path: Path) -
     assert (tmp_path / "o").read_text() == "mine"
 
 
-@reported
 def test_a_folder_below_a_file_is_refused(headgate, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(BASE)
     (tmp_path / "o").write_text("mine")
     assert headgate("run", "s.yaml", "--out", "o/below")[0] == 2
 
 
-@reported
 def test_a_link_to_an_empty_folder_is_filled_or_refused(headgate, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(BASE)
     (tmp_path / "real").mkdir()
@@ -577,7 +565,6 @@ def test_a_link_to_an_empty_folder_is_filled_or_refused(headgate, tmp_path: Path
     assert headgate("run", "s.yaml", "--out", "o")[0] in (0, 2)
 
 
-@reported
 def test_the_folder_one_stands_in_is_filled_or_refused(headgate, tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "s.yaml").write_text(BASE)
     (tmp_path / "o").mkdir()
@@ -585,7 +572,6 @@ def test_the_folder_one_stands_in_is_filled_or_refused(headgate, tmp_path: Path,
     assert headgate("run", "../s.yaml", "--out", ".")[0] in (0, 2)
 
 
-@reported
 @pytest.mark.parametrize("name", ["../../../outside", "{folder}/outside"], ids=["relative", "absolute"])
 def test_a_stream_of_any_name_writes_inside_the_folder_only(headgate, tmp_path: Path, name: str) -> None:
     # The first stream by name has dead letters too, so that their folder is there when the second's are written.
@@ -633,7 +619,7 @@ def test_odd_names_work_from_declaration_to_output(headgate, tmp_path: Path, nam
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param("\\[/b]", marks=reported), "[red]x[/red]", "[/b]", pytest.param(":cat:", marks=reported), "\\"],
+    ["\\[/b]", "[red]x[/red]", "[/b]", ":cat:", "\\"],
 )
 def test_a_name_that_looks_like_markup_is_shown_as_written(headgate, tmp_path: Path, name: str) -> None:
     (tmp_path / "s.yaml").write_text(asking(f'SELECT x FROM "{name}"'))
@@ -645,7 +631,7 @@ def test_a_name_that_looks_like_markup_is_shown_as_written(headgate, tmp_path: P
 @pytest.mark.parametrize(
     "cql",
     [
-        pytest.param("SELECT x FROM S\x00", marks=reported),
+        "SELECT x FROM S\x00",
         "SELECT \x1b[31mx FROM S",
         "SELECT x FROM S WHERE id = '\x07'",
     ],

@@ -130,10 +130,6 @@ def test_nothing_is_written_but_what_was_asked_for(headgate, folder: Path, tmp_p
     assert sorted(tmp_path.rglob("*")) == before
 
 
-reported = pytest.mark.xfail(strict=True, reason="reported: the source has to change")
-
-
-@reported
 def test_results_that_cannot_be_written_are_a_mistake(headgate, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(PASSING)
     code, _, err = headgate("test", "s.yaml", "--junit", "no/such/folder/results.xml")
@@ -141,14 +137,12 @@ def test_results_that_cannot_be_written_are_a_mistake(headgate, tmp_path: Path) 
     assert "results.xml" in err
 
 
-@reported
 def test_a_folder_that_is_called_like_a_scenario_is_looked_into(headgate, tmp_path: Path) -> None:
     (tmp_path / "t" / "odd.yaml").mkdir(parents=True)
     (tmp_path / "t" / "odd.yaml" / "s.yaml").write_text(PASSING)
     assert headgate("test", "t")[0] == 0
 
 
-@reported
 def test_junit_xml_stays_xml_whatever_the_problem_says(headgate, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(PASSING + '"\\x01": 1\n')
     assert headgate("test", "s.yaml", "--junit", "results.xml")[0] == 2

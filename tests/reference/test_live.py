@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import json
 
-import pytest
-
 from headgate.algebra.query import Query
 from headgate.algebra.spelling.cql import parse_cql
 from headgate.model.datatype import DataType
@@ -289,7 +287,6 @@ def test_without_anything_late_live_gives_what_replay_gives() -> None:
         assert expected
 
 
-@pytest.mark.xfail(strict=True, reason="reported: the source has to change")
 def test_a_late_tuple_is_kept_as_the_json_it_came_as() -> None:
     live = Live(SELECT)
     live.epoch(tup(10, 1))

@@ -201,7 +201,7 @@ def complaint(error: ValidationError, model: type[BaseModel], document: Document
     # An unknown key explains more than the missing one it was meant to be.
     details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
     detail = details[0]
-    path = tuple(part for part in detail["loc"] if not _is_branch(part))
+    path = _path_in(document.value, detail["loc"], names_absent=detail["type"] in ("missing", "extra_forbidden"))
     name = ".".join(str(part) for part in path) or "the file"
     place = document.place(*path)
     if detail["type"] == "extra_forbidden":
@@ -240,14 +240,18 @@ _HINTS = {
 }
 
 
-def _is_branch(part: object) -> bool:
-    """Whether pydantic put this part of a location there to name a branch of a union."""
-    return isinstance(part, str) and (
-        part.startswith(("function-", "list[", "dict[", "tagged-")) or part in _BRANCHES or part == "[key]"
-    )
-
-
-_BRANCHES = {"str", "int", "float", "bool", "none"}
+def _path_in(value: Any, location: Path_, names_absent: bool) -> Path_:
+    """The parts of a location that are in the document: pydantic adds others, for the branches of a union."""
+    path: list[str | int] = []
+    for position, part in enumerate(location):
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        elif not (names_absent and position == len(location) - 1):
+            continue
+        path.append(part)
+    return tuple(path)
 
 
 def _keys_at(model: type[BaseModel], path: Path_) -> list[str]:

@@ -60,7 +60,8 @@ class NetworkRun:
         self._pruner = Pruner(network.graph) if prune else None
         self.classes = classes_of(network.queries, system.users, Decider(system.policies, system.streams))
         self.outcomes: dict[tuple[str, str], Outcome] = {}
-        self._runs: list[tuple[AuthorisationClass, BlockPath, BlockRun]] = []
+        self._outputs = dict(network.graph.outputs)
+        self._runs: list[tuple[AuthorisationClass, BlockRun]] = []
         for one in self.classes:
             for member in one.members:
                 self.outcomes[one.query, member] = Outcome(one.verdict)
@@ -69,7 +70,7 @@ class NetworkRun:
 
     def _started(
         self, one: AuthorisationClass, network: MergedNetwork, system: System
-    ) -> list[tuple[AuthorisationClass, BlockPath, BlockRun]]:
+    ) -> list[tuple[AuthorisationClass, BlockRun]]:
         query = self._queries[one.query]
         user = system.users[one.members[0]]
         path = network.paths[one.query]
@@ -83,30 +84,30 @@ class NetworkRun:
             coverage = Coverage(system.policies, user, system.streams, block.sources, block.window)
             view = Visibility(query, user, block, coverage, self._timeline)
             run = BlockRun(block, view, _passes_path(block_path, steps))
-            started.append((one, block_path, run))
+            started.append((one, run))
         return started
 
     def take(self, tuples: Sequence[tuple[StreamSchema, Tuple]], now: Instant) -> None:
         """The tuples of one instant, offered to the vertices that run."""
         running = self._running(now)
         shielded = [(stream, element, self._shield(stream, element)) for stream, element in tuples]
-        for one, path, run in self._runs:
+        for one, run in self._runs:
             self._count_withheld(one, run, tuples)
             # A vertex that is shut off serves only queries that are off; none of them may use what arrives now.
-            if running is None or path.output in running:
+            if running is None or self._outputs[one.query] in running:
                 # What a class may use of each input is what its bit says, so the inputs of a join are ANDed.
                 mine = [(stream, element) for stream, element, bits in shielded if bits >> one.bit & 1]
                 self._deliver(one, run.take(mine if self._is_on(one.query, now) else []))
 
     def close_windows(self, until: Instant) -> None:
-        for one, _, run in self._runs:
+        for one, run in self._runs:
             self._deliver(one, run.close_windows(until))
 
     def _shield(self, stream: StreamSchema, element: Tuple) -> int:
         """The bitmap of the classes that may use the tuple, now or (in a retroactive stream) perhaps later."""
         able = [
             one
-            for one, _, run in self._runs
+            for one, run in self._runs
             if stream.retroactive
             or any(run.view.keeps_tuple({alias: element}, alias, element.time) for alias in run.aliases_of(stream))
         ]

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core_laws import CORE_LAW
 from headgate.algebra.operators import Operator
 from headgate.algebra.spelling.boxes_xml import PARAMETERS, parse_boxes_xml, print_boxes_xml
 from headgate.algebra.spelling.cql import parse_cql
@@ -531,6 +532,7 @@ def blocks(draw: st.DrawFn) -> str:
     return f"SELECT {output} AS n FROM {source.format(draw(st.sampled_from(windows)))}{where}{group}{having}"
 
 
+@CORE_LAW
 @given(st.lists(blocks(), min_size=1, max_size=3))
 def test_property_printed_graphs_read_back(texts: list[str]) -> None:
     try:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core_laws import CORE_LAW
 from headgate.algebra.spelling.cql import parse_cql
 from headgate.algebra.spelling.draft import MAX_BYTES
 from headgate.algebra.spelling.user_query_xml import parse_user_query_xml, print_user_query_xml
@@ -302,6 +303,7 @@ def queries(draw: st.DrawFn) -> str:
     return f"SELECT {', '.join(calls)} FROM weather [{window}]{where}"
 
 
+@CORE_LAW
 @given(queries())
 def test_property_printed_queries_read_back(text: str) -> None:
     query = parse_cql(text, CATALOG)

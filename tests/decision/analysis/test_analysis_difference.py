@@ -49,6 +49,14 @@ def test_a_deny_takes_away_what_it_lists(files: Files) -> None:
     assert [(one.effect, one.who, one.privileges) for one in found] == [("loses", ("dora",), AGGREGATES)]
 
 
+def test_a_deny_takes_away_where_the_environment_does_not_say(files: Files) -> None:
+    old = policy("p", "user: dora", pos(), "allow: [avg]")
+    deny = policy("d", "user: dora", pos(), "deny: [avg]", 'when: "env.x = NULL"')
+    assert [(one.effect, one.privileges) for one in changes(files, old, old + deny)] == [("loses", ("avg",))]
+    allow = policy("a", "user: dan", pos(), "allow: [avg]", 'when: "env.x = NULL"')
+    assert changes(files, old, old + allow) == []
+
+
 def test_a_smaller_window_and_a_smaller_group_are_gains(files: Files) -> None:
     def limited(window: str, group: int) -> str:
         return policy(
@@ -73,6 +81,12 @@ def test_a_joint_view_is_told_apart_from_its_streams(files: Files) -> None:
     assert [
         one.joined_with for one in changes(files, "  []\n", policy("j", "user: dora", joint, "allow: [avg]") + alone)
     ] == [()]
+
+
+def test_windows_of_rows_give_nothing_on_a_join(files: Files) -> None:
+    joint = 'streams: [Health, Position], attributes: [Pos], where: "Health.SID = Position.SID"'
+    rows = policy("j", "user: dora", joint, "allow: [avg]", "window: {min_size: 5 rows}")
+    assert changes(files, "  []\n", rows) == []
 
 
 def test_another_spelling_is_no_change(files: Files) -> None:

@@ -104,6 +104,47 @@ def test_an_allow_that_gives_less_somewhere_shadows_nothing(files: Files, wide: 
     assert about(files.found(narrow, wide), "shadowed") == []
 
 
+@pytest.mark.parametrize(
+    ("narrow", "wide"),
+    [
+        (
+            policy("narrow", "role: Doctor", pos("Platoon = 7", "Pos, SID"), "allow: [avg]"),
+            policy("wide", "role: Doctor", pos(), "allow: [avg]")
+            + policy("x1", "role: Doctor", pos("Platoon = 1", "SID"), "allow: [assist]")
+            + policy("x2", "role: Doctor", pos("Platoon = 2", "SID"), "allow: [assist]"),
+        ),
+        (
+            policy("narrow", "role: Doctor", pos(), "allow: [avg]", "window: {min_size: 1 hour}"),
+            policy("a-wide", "role: Doctor", pos(), "allow: [avg]", "window: {min_size: 2 hours}"),
+        ),
+        (
+            policy("narrow", "role: Doctor", pos(), "allow: [avg]"),
+            policy("wide", "role: Doctor", "streams: [Position, Health]", "allow: [avg]"),
+        ),
+        (
+            policy("narrow", "user: dora", pos(), "allow: [avg]"),
+            policy("wide", "user: dora, role: Captain", pos(), "allow: [avg]"),
+        ),
+        (
+            policy("narrow", "user: dora", pos(), "allow: [avg]"),
+            policy("wide", "user: dora, rank: 3", pos(), "allow: [avg]"),
+        ),
+    ],
+    ids=["columns", "window", "joint", "role", "profile"],
+)
+def test_what_asks_for_more_shadows_nothing(files: Files, narrow: str, wide: str) -> None:
+    shadowed = about(files.found(narrow, wide, users=False), "shadowed")
+    assert "narrow" not in [one.policies[0] for one in shadowed]
+    denying = wide.replace("allow: [avg]", "deny: [avg]").replace("window: {min_size: 2 hours}", "when: env.x = 1")
+    assert about(files.found(narrow, denying, users=False), "dead") == []
+
+
+def test_a_value_that_both_ask_for_is_found(files: Files) -> None:
+    narrow = policy("narrow", "role: Doctor", pos("Platoon = 7 AND Pos > 5"), "allow: [avg]")
+    wide = policy("wide", "role: Doctor", pos("Platoon = 7"), "allow: [avg]")
+    assert [one.policies for one in about(files.found(narrow, wide), "shadowed")] == [("narrow", "wide")]
+
+
 def test_of_two_equal_allows_only_the_later_is_shadowed(files: Files) -> None:
     first = policy("b1", "role: Doctor", pos("Platoon > 6"), "allow: [read]")
     second = policy("b2", "role: Doctor", pos("Platoon >= 7"), "allow: [read]")
@@ -162,6 +203,8 @@ def test_a_deny_is_in_force_where_the_environment_does_not_say(files: Files) -> 
 def test_a_fraction_may_lie_between_two_whole_numbers_where_types_are_inferred(files: Files) -> None:
     between = policy("p", "role: Doctor", pos("Platoon > 6 AND Platoon < 7"), "allow: [read]")
     assert files.found(between, users=False) == []
+    profile = policy("p", "role: Doctor", pos("self.level > 6 AND self.level < 7"), "allow: [read]")
+    assert files.found(profile, users=False) == []
 
 
 def test_an_empty_period_of_timestamps_is_a_finding(files: Files) -> None:

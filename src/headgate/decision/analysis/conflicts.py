@@ -122,8 +122,6 @@ class _Meeting:
         owners = {stream.owner for name in allow.streams if (stream := material.catalog.find(name))}
         both = material.concerned(allow) & material.concerned(self.deny) - (owners if len(owners) == 1 else set())
         users = self.context.profiles(both, allow, self.deny)
-        if not both:
-            return NO
         if users is None:
             return self.context.reasoner.together(self.context.known(allow), self.context.known(self.deny, deny=True))
         reply = NO

@@ -17,7 +17,6 @@ from headgate.decision.analysis.context import Context, shown_example
 from headgate.decision.analysis.duplicates import Content, content
 from headgate.decision.analysis.material import Material
 from headgate.decision.analysis.reasoner import NO, Reasoner, Reply, joined
-from headgate.decision.analysis.unmeetable_windows import asks_for_rows
 from headgate.decision.analysis.viewers import viewers_of
 from headgate.decision.guard import FALSE, OPEN, Clause, Guard
 from headgate.decision.index import PolicyIndex
@@ -81,11 +80,8 @@ class _Side:
         allows, denies = [], []
         for policy in some:
             if (stream, column) in policy.cells and scope.issuperset(policy.streams):
-                limited = privilege in AGGREGATES
-                understood, clause = self._allow(policy, viewer, limited)
-                # A join has no windows of rows, so what asks for one gives nothing there.
-                meetable = not (limited and len(scope) > 1 and asks_for_rows(policy))
-                if privilege in policy.allowed and understood and meetable:
+                understood, clause = self._allow(policy, viewer, limited=privilege in AGGREGATES)
+                if privilege in policy.allowed and understood:
                     allows.append(clause)
                 if privilege in policy.denied:
                     denies.append(self._deny(policy, viewer))
@@ -205,6 +201,7 @@ class _Comparison:
         wanted, unwanted = [new], [old]
         if not alone:
             if any(column.source == WINDOW for one in (new, old) for column in columns_of(one)):
+                # A join has no windows of rows.
                 wanted.append(nodes.Not(nodes.ColumnRef(WINDOW, "rows", DataType.BOOLEAN)))
             unwanted.append(nodes.And((guards.new_alone.predicate, nodes.Not(guards.old_alone.predicate))))
         return self.reasoner.ask(wanted, unwanted)

@@ -27,17 +27,17 @@ PLAIN: dict[DataType, Value] = {
 _TURNED: dict[str, str] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def guess(conditions: Iterable[Expression]) -> dict[Name, Value] | None:
-    """Values of the columns for which all conditions hold, or None if none were found."""
+def guess(conditions: Iterable[Expression]) -> dict[Name, Value]:
+    """Values of the columns for which all conditions may well hold: whether they do is for the caller to find out."""
     goals = [part for condition in conditions for part in conjuncts(canonical(condition))]
     guesser = _Guesser(goals)
     for turn in range(ROUNDS):
         failing = [goal for goal in goals if not is_true(goal, guesser.cell)]
         if not failing:
-            return guesser.values
+            break
         for goal in failing:
             guesser.repair(goal, turn)
-    return guesser.values if all(is_true(goal, guesser.cell) for goal in goals) else None
+    return guesser.values
 
 
 class _Guesser:

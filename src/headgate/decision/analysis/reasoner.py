@@ -151,7 +151,7 @@ class _Question:
         if self.opaque:
             return None
         example = guess([*self.true, *(nodes.Not(one) for one in self.not_true)])
-        return Reply(Answer.YES, example) if example is not None and self.holds(example) else None
+        return Reply(Answer.YES, example) if self.holds(example) else None
 
     def solved(self) -> Reply:
         found = can_hold(self.true, self.not_true)
