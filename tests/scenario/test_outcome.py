@@ -48,10 +48,10 @@ def an_outcome(rows=(), rejected=()) -> RunOutcome:
 def test_rows_are_ordered_by_time_then_by_their_text() -> None:
     plan = parse_cql("SELECT x, day FROM S", CATALOG)
     results = [
-        (2 * SECOND, {"x": 10, "day": 0}),
-        (2 * SECOND, {"x": 9, "day": 0}),
-        (SECOND, {"x": 5, "day": 1}),
         (2 * SECOND, {"x": None, "day": None}),
+        (2 * SECOND, {"x": 9, "day": 0}),
+        (2 * SECOND, {"x": 10, "day": 0}),
+        (SECOND, {"x": 5, "day": 1}),
     ]
     assert [(row["_ts"][17:19], row["x"], row["day"]) for row in final_rows(plan, results)] == [
         ("01", 5, "1970-01-02"),

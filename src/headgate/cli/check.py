@@ -16,7 +16,7 @@ from headgate.decision.analysis.check import check as check_material
 from headgate.decision.analysis.difference import difference
 from headgate.decision.analysis.finding import Finding, Severity, example_text
 from headgate.decision.analysis.privileges import shortest
-from headgate.decision.analysis.read import read_materials, read_surroundings, read_versions
+from headgate.scenario.materials import read_materials, read_surroundings, read_versions
 
 
 def check(

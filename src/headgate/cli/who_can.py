@@ -11,10 +11,10 @@ from headgate.cli.options import AsJson
 from headgate.cli.terminal import messages, print_json, print_table
 from headgate.decision.analysis.material import Material
 from headgate.decision.analysis.privileges import shortest
-from headgate.decision.analysis.read import read_materials, read_surroundings
 from headgate.decision.analysis.who_can import Access, find_cell
 from headgate.decision.analysis.who_can import who_can as accesses_to
 from headgate.errors import InputError
+from headgate.scenario.materials import read_materials, read_surroundings
 
 _COLUMNS = ("user", "may", "privileges", "condition", "window", "min group", "mask", "policy")
 

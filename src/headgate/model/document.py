@@ -244,9 +244,9 @@ def _path_in(value: Any, location: Path_, names_absent: bool) -> Path_:
     """The parts of a location that are in the document: pydantic adds others, for the branches of a union."""
     path: list[str | int] = []
     for position, part in enumerate(location):
-        if isinstance(value, dict) and part in value:
-            value = value[part]
-        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+        in_mapping = isinstance(value, dict) and part in value
+        in_list = isinstance(value, list) and isinstance(part, int) and part < len(value)
+        if in_mapping or in_list:
             value = value[part]
         elif not (names_absent and position == len(location) - 1):
             continue

@@ -17,7 +17,7 @@ from typing import TypeVar
 from headgate.errors import InputError, ParseError, Place
 from headgate.model.expression.print import quote_text
 from headgate.model.expression.tokens import MAX_TEXT, place_of
-from headgate.model.instant import Instant, format_timestamp, parse_timestamp
+from headgate.model.instant import FIRST, LAST, Instant, format_timestamp, parse_timestamp
 from headgate.model.pattern import (
     EVERYTHING,
     Everything,
@@ -280,10 +280,9 @@ def _print_number(number: int | float) -> str:
 
 def print_time(at: Instant, text: Callable[[Instant], str]) -> str:
     """The text of a time that a calendar has."""
-    try:
-        return text(at)
-    except OverflowError:
-        raise InputError("the time of the punctuation is in no calendar", hint="use years 1 to 9999") from None
+    if not FIRST <= at <= LAST:
+        raise InputError("the time of the punctuation is in no calendar", hint="use years 1 to 9999")
+    return text(at)
 
 
 def print_tuples(tuples: TuplePattern, text: Callable[[str], str], brackets: tuple[str, str] = ("IN (", ")")) -> str:

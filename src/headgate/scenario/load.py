@@ -54,13 +54,13 @@ def load_scenario(path: Path) -> Scenario:
     """Read a scenario file and all it refers to."""
     document = read_document(path)
     file = validate(ScenarioFile, document)
-    streams = [_stream(name, entry, document) for name, entry in file.streams.items()]
+    streams = [stream_of(name, entry, document) for name, entry in file.streams.items()]
     try:
         catalog = StreamCatalog(streams)
     except InputError as error:
         raise error.at(document.place("streams")) from None
     _check_roles(file, document)
-    users = _users(file, document)
+    users = users_of(file, document)
     system = System(
         catalog,
         users,
@@ -73,7 +73,8 @@ def load_scenario(path: Path) -> Scenario:
     return Scenario(path, system, inputs, file.expect, file.expect_verdicts)
 
 
-def _stream(name: str, entry: StreamEntry, document: Document) -> StreamSchema:
+def stream_of(name: str, entry: StreamEntry, document: Document) -> StreamSchema:
+    """The stream that an entry declares."""
     try:
         return StreamSchema(
             name,
@@ -127,7 +128,8 @@ RESERVED_NAMES = ("report.json", "dead-letter")
 """What stands beside the queries in the folder of a run."""
 
 
-def _users(file: ScenarioFile, document: Document) -> dict[str, User]:
+def users_of(file: ScenarioFile, document: Document) -> dict[str, User]:
+    """The users of a scenario, with all roles that theirs include."""
     users = {}
     for name, entry in file.users.items():
         try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from headgate.decision.analysis.check import check
 from headgate.decision.analysis.finding import Finding
 from headgate.decision.analysis.material import Material
-from headgate.decision.analysis.read import read_materials, read_surroundings
+from headgate.scenario.materials import read_materials, read_surroundings
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

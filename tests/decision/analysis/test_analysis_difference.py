@@ -9,10 +9,10 @@ from analysis_material import EXAMPLES, HEAD, SCENARIO, Files, policy, pos
 
 from headgate.decision.analysis.changes import Change
 from headgate.decision.analysis.difference import difference
-from headgate.decision.analysis.read import read_materials, read_versions
 from headgate.decision.analysis.who_can import find_cell, who_can
 from headgate.errors import InputError, UnknownNameError
 from headgate.model.privilege import PRIVILEGES
+from headgate.scenario.materials import read_materials, read_versions
 
 AGGREGATES = PRIVILEGES[2:]
 

@@ -8,9 +8,9 @@ from analysis_material import EXAMPLES, HEAD, Files, about, policy, pos
 from headgate.decision.analysis.check import check
 from headgate.decision.analysis.context import Context
 from headgate.decision.analysis.finding import Severity, example_text
-from headgate.decision.analysis.read import read_materials
 from headgate.decision.analysis.reasoner import Reasoner
 from headgate.errors import ParseError
+from headgate.scenario.materials import read_materials
 
 READ_POS = policy("reads", "role: Doctor", pos(), "allow: [read]")
 HEALTH = policy("health", "role: Captain", "streams: [Health]", "allow: [read]")

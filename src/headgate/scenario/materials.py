@@ -26,8 +26,7 @@ from headgate.policy.statement import Grant, apply_statements, parse_statements
 from headgate.scenario.entry import ScenarioFile
 
 # What a scenario says of streams and users counts even where its policies are wrong, which is what is to be found out.
-from headgate.scenario.load import _stream as stream_of
-from headgate.scenario.load import _users as users_of
+from headgate.scenario.load import stream_of, users_of
 
 
 @dataclass(frozen=True)
