@@ -31,9 +31,9 @@ def test_the_examples_in_docstrings_hold() -> None:
     assert attempted > 10
 
 
-def test_no_module_imports_more_of_headgate_than_its_errors() -> None:
+def test_no_module_imports_more_of_headgate_than_it_needs() -> None:
     for module in pkgutil.walk_packages(xacml.__path__, xacml.__name__ + "."):
         names = vars(importlib.import_module(module.name)).values()
         homes = {getattr(value, "__module__", None) or "" for value in names}
         foreign = {home for home in homes if home.startswith("headgate.") and not home.startswith(xacml.__name__)}
-        assert foreign <= {"headgate.errors"}, module.name
+        assert foreign <= {"headgate.errors", "headgate.model.safe_xml"}, module.name

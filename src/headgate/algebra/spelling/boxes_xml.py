@@ -36,7 +36,6 @@ from headgate.algebra.spelling.draft import (
     writing_xml,
 )
 from headgate.algebra.window import RangeWindow, RowsWindow, Window
-from headgate.decision.xacml.safe_xml import place_of
 from headgate.errors import ParseError, UnknownNameError
 from headgate.model.closest import closest
 from headgate.model.duration import format_duration, parse_duration
@@ -44,6 +43,7 @@ from headgate.model.expression.nodes import AggregateCall, walk
 from headgate.model.expression.parse import MAX_DEPTH
 from headgate.model.expression.print import to_text
 from headgate.model.expression.transform import conjunction
+from headgate.model.safe_xml import place_of
 from headgate.model.schema import StreamCatalog
 
 PARAMETERS = {

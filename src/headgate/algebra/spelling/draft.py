@@ -20,7 +20,6 @@ from headgate.algebra.operators import Aggregate, Join, Operator, Output, Projec
 from headgate.algebra.scope import SourceScope
 from headgate.algebra.spelling.cql import _written_name
 from headgate.algebra.window import AnyWindow, RangeWindow, Window
-from headgate.decision.xacml.safe_xml import parse_xml, place_of
 from headgate.errors import InputError, ParseError, UnknownNameError
 from headgate.model.closest import closest
 from headgate.model.duration import Duration
@@ -28,6 +27,7 @@ from headgate.model.expression.nodes import AggregateCall, ColumnRef, Expression
 from headgate.model.expression.parse import Builder, Scope, parse_tokens
 from headgate.model.expression.tokens import tokenize
 from headgate.model.expression.transform import conjunction, conjuncts, rename_sources
+from headgate.model.safe_xml import parse_xml, place_of
 from headgate.model.schema import Column
 
 MAX_BYTES = 1 << 20

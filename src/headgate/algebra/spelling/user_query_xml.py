@@ -34,12 +34,12 @@ from headgate.algebra.spelling.draft import (
     writing_xml,
 )
 from headgate.algebra.window import RangeWindow, RowsWindow, Window
-from headgate.decision.xacml.safe_xml import place_of
 from headgate.errors import InputError, ParseError, UnknownNameError, WindowError
 from headgate.model.duration import Duration, scale
 from headgate.model.expression.nodes import AggregateCall, ColumnRef, Expression, columns_of, require_conditions
 from headgate.model.expression.print import quote_name, to_text
 from headgate.model.instant import SECOND
+from headgate.model.safe_xml import place_of
 from headgate.model.schema import StreamCatalog
 
 Parts = dict[str, etree._Element]

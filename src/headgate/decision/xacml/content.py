@@ -16,8 +16,8 @@ from typing import Any
 from lxml import etree
 
 from headgate.decision.xacml.outcome import processing_error, syntax_error
-from headgate.decision.xacml.safe_xml import parse_xml
 from headgate.errors import InputError
+from headgate.model.safe_xml import parse_xml
 
 Node = Any  # an lxml element, or one of lxml's strings that know the node they come from
 

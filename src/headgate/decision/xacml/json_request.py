@@ -25,7 +25,7 @@ from headgate.decision.xacml.json_values import (
     type_name,
 )
 from headgate.decision.xacml.request import Attribute, Attributes, RawValue, Request
-from headgate.decision.xacml.safe_xml import read_bytes
+from headgate.model.safe_xml import read_bytes
 
 _REQUEST_KEYS = ("ReturnPolicyIdList", "CombinedDecision", "XPathVersion", "Category", "MultiRequests", *CATEGORY_NAMES)
 _CATEGORY_KEYS = ("CategoryId", "Id", "Content", "Attribute")

@@ -19,8 +19,8 @@ from headgate.decision.xacml.datatypes import (
 )
 from headgate.decision.xacml.identifiers import ACCESS_SUBJECT, ACTION, ENVIRONMENT, RESOURCE, SUBJECT_CATEGORY_PREFIX
 from headgate.decision.xacml.request import RawValue
-from headgate.decision.xacml.safe_xml import MAX_BYTES
 from headgate.errors import FileError, ParseError, Place
+from headgate.model.safe_xml import MAX_BYTES
 
 CATEGORY_NAMES: Mapping[str, str] = {
     "AccessSubject": ACCESS_SUBJECT,

@@ -14,7 +14,6 @@ from headgate.decision.xacml.identifiers import NAMESPACE_V3, POLICY_NAMESPACE_V
 from headgate.decision.xacml.read_expression import read_expression
 from headgate.decision.xacml.read_obligations import read_effect, read_obligations_v2, read_obligations_v3
 from headgate.decision.xacml.read_target import read_target_v2, read_target_v3
-from headgate.decision.xacml.safe_xml import parse_xml, read_bytes
 from headgate.decision.xacml.syntax import (
     Dialect,
     Expression,
@@ -27,6 +26,7 @@ from headgate.decision.xacml.syntax import (
 )
 from headgate.decision.xacml.xml_reading import Element
 from headgate.errors import ParseError
+from headgate.model.safe_xml import parse_xml, read_bytes
 
 # Known and without effect here: texts, the XPath version, parameters that no standard algorithm reads.
 _SILENT = frozenset(

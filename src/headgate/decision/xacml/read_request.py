@@ -17,9 +17,9 @@ from headgate.decision.xacml.identifiers import (
     XML_NAMESPACE,
 )
 from headgate.decision.xacml.request import Attribute, Attributes, RawValue, Request
-from headgate.decision.xacml.safe_xml import parse_xml, read_bytes
 from headgate.decision.xacml.xml_reading import Element
 from headgate.errors import ParseError
+from headgate.model.safe_xml import parse_xml, read_bytes
 
 
 def read_request(data: bytes | str, *, source: str | None = None) -> Request:

@@ -20,9 +20,9 @@ from headgate.decision.xacml.read_obligations import read_effect
 from headgate.decision.xacml.read_request import read_attributes
 from headgate.decision.xacml.request import Attributes
 from headgate.decision.xacml.response import Response, Result
-from headgate.decision.xacml.safe_xml import parse_xml
 from headgate.decision.xacml.xml_reading import Element
 from headgate.errors import ParseError, Place
+from headgate.model.safe_xml import parse_xml
 
 DECISIONS: Mapping[str, Decision] = {
     "Permit": Decision.PERMIT,

@@ -15,7 +15,7 @@ from headgate.decision.xacml.identifiers import (
     XML_NAMESPACE,
 )
 from headgate.decision.xacml.request import Attribute, Attributes, RawValue, Request
-from headgate.decision.xacml.safe_xml import parse_xml
+from headgate.model.safe_xml import parse_xml
 
 _TAG = re.compile(r"<[^\s/>]+")
 

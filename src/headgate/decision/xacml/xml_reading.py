@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from headgate.decision.xacml.safe_xml import place_of
 from headgate.errors import ParseError, Place
+from headgate.model.safe_xml import place_of
 
 
 @dataclass(frozen=True, slots=True)
