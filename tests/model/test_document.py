@@ -174,7 +174,6 @@ def test_a_complaint_is_in_the_words_of_the_file(text: str, kind: type, said: st
     assert (raised.value.place.line, raised.value.place.column) == place
 
 
-@pytest.mark.xfail(strict=True, reason="reported: the source has to change")
 @pytest.mark.parametrize("key", ["str", "int", "none", "function-x", "list[x]"])
 def test_an_unknown_key_may_be_called_like_a_type(key: str) -> None:
     with pytest.raises(UnknownNameError, match="unknown key") as raised:
@@ -182,7 +181,6 @@ def test_an_unknown_key_may_be_called_like_a_type(key: str) -> None:
     assert raised.value.place.line == 2
 
 
-@pytest.mark.xfail(strict=True, reason="reported: the source has to change")
 def test_the_place_of_a_part_below_a_key_that_is_called_like_a_type_is_its_own() -> None:
     with pytest.raises(ParseError) as raised:
         validate(Outer, parse_document("name: a\ninner:\n  int: {number: b}"))

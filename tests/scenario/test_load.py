@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.algebra.spelling.cql import parse_cql
@@ -206,7 +205,6 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @given(_damaged() | st.text())
 def test_property_a_damaged_scenario_loads_or_is_an_input_error(workplace: Path, text: str) -> None:
-    assume(not re.search(r"\b(str|int|float|bool|none)\s*:", text))  # reported: see test_document.py
     (workplace / "s.yaml").write_bytes(text.encode("utf-8", "surrogatepass"))
     try:
         told = load_scenario(workplace / "s.yaml").system.streams.names

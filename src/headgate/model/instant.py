@@ -68,12 +68,20 @@ def format_timestamp(instant: Instant) -> str:
     '1970-01-01T00:00:01.500Z'
     """
     precision = "milliseconds" if instant % MILLISECOND == 0 else "microseconds"
-    try:
-        return to_datetime(instant).isoformat(timespec=precision).replace("+00:00", "Z")
-    except OverflowError:  # a window that ends beyond the calendar: ISO 8601's expanded years
-        cycles, within = divmod(instant, _CYCLE)
-        text = to_datetime(within).isoformat(timespec=precision).replace("+00:00", "Z")
-        return f"{int(text[:4]) + 400 * cycles:+06d}{text[4:]}"
+    return to_datetime(instant).isoformat(timespec=precision).replace("+00:00", "Z")
+
+
+def format_result_time(instant: Instant) -> str:
+    """The same for the end of a window, which may lie beyond the calendar: then with ISO 8601's expanded years.
+
+    >>> format_result_time(253_402_300_800_000_000)
+    '+10000-01-01T00:00:00.000Z'
+    """
+    if FIRST <= instant <= LAST:
+        return format_timestamp(instant)
+    cycles, within = divmod(instant, _CYCLE)
+    text = format_timestamp(within)
+    return f"{int(text[:4]) + 400 * cycles:+06d}{text[4:]}"
 
 
 def parse_date(text: str) -> int:

@@ -6,7 +6,7 @@ queries it serves, follow from the whole graph and are therefore kept by `Networ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from headgate.errors import InputError
@@ -36,7 +36,8 @@ class Vertex:
 
     id: str
     kind: Kind
-    label: str
+    label: str = field(compare=False)
+    """For people. Queries that share the vertex may have written the same work in different words."""
     inputs: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()
 

@@ -17,7 +17,7 @@ from headgate.algebra.operators import RESULT_TIME, Operator
 from headgate.errors import FileError, Place
 from headgate.model.datatype import Value, to_json
 from headgate.model.element import Rejected
-from headgate.model.instant import Instant, format_timestamp
+from headgate.model.instant import Instant, format_result_time
 
 REPORT = "report.json"
 DEAD_LETTERS = "dead-letter"
@@ -86,7 +86,7 @@ def final_rows(plan: Operator, results: Iterable[tuple[Instant, Mapping[str, Val
     keyed = []
     for time, row in results:
         shown: dict[str, Value] = {name: to_json(value, types[name]) for name, value in row.items()}
-        shown[RESULT_TIME] = format_timestamp(time)
+        shown[RESULT_TIME] = format_result_time(time)
         keyed.append((time, line_of(shown), shown))
     keyed.sort(key=lambda one: one[:2])
     return tuple(row for _, _, row in keyed)

@@ -58,6 +58,8 @@ def tokenize(text: str) -> list[Token]:
 @lru_cache(maxsize=10_000)
 def is_plain_name(name: str) -> bool:
     """Whether a name is read as a name when it stands in a text without quotes."""
+    if name in (DURATION, TIME_OF_DAY, EVENT):
+        return False
     tokens = _CqlTokenizer(dialect=DIALECT).tokenize(name)
     return len(tokens) == 1 and tokens[0].token_type is TokenType.VAR and tokens[0].text == name
 
