@@ -13,7 +13,7 @@ from headgate.algebra.spelling.cql import parse_cql, print_cql
 from headgate.model.expression import nodes
 from headgate.model.expression.canonical import canonical
 from headgate.model.expression.evaluate import evaluate
-from headgate.model.expression.transform import rename_sources, rewrite
+from headgate.model.expression.transform import rename_sources, with_operands
 from headgate.model.schema import StreamCatalog
 from headgate.rewrite.pipeline import optimize
 from headgate.testing.expressions import conditions
@@ -54,7 +54,10 @@ def _query(draw):
 def _shuffled(draw, node: nodes.Expression) -> nodes.Expression:
     """Operands of AND, OR and of symmetric comparisons in another order, comparisons turned round."""
 
-    def change(one: nodes.Expression) -> nodes.Expression:
+    def change(below: nodes.Expression) -> nodes.Expression:
+        if isinstance(below, nodes.AggregateCall):  # computed by the aggregate below, as it is
+            return below
+        one = with_operands(below, change)
         if isinstance(one, nodes.And | nodes.Or):
             return type(one)(tuple(draw(st.permutations(one.operands))))
         if isinstance(one, nodes.Comparison) and draw(st.booleans()):
@@ -62,7 +65,7 @@ def _shuffled(draw, node: nodes.Expression) -> nodes.Expression:
             return nodes.Comparison(turned, one.right, one.left)
         return one
 
-    return rewrite(node, change)
+    return change(node)
 
 
 def _respelt_block(draw, block: Block) -> Project:
