@@ -116,6 +116,7 @@ def test_a_number_of_5_000_digits_is_an_error() -> None:
 
 def test_a_file_may_start_with_a_byte_order_mark(tmp_path: Path) -> None:
     (tmp_path / "f.yaml").write_bytes(b"\xef\xbb\xbfa: 1\n")
+    assert read_text(tmp_path / "f.yaml") == "a: 1\n"
     assert read_document(tmp_path / "f.yaml").value == {"a": 1}
 
 
