@@ -198,6 +198,8 @@ def _text(value: str) -> Any:
 def _constant(_: _Encoder, node: nodes.Constant) -> _Term | None:
     if node.value is None:
         return _Term(_zero(node.type), z3.BoolVal(True))
+    if isinstance(node.value, str) and max(node.value, default="") > "\U0002ffff":
+        return None  # z3 has no such character, and would read its escape as text: left unknown
     literals: dict[bool, Callable[[Any], Any]] = {True: z3.IntVal}
     make = literals.get(node.type in _INTEGERS)
     if make is None:
@@ -276,6 +278,8 @@ def _like(encoder: _Encoder, node: nodes.Like) -> _Term | None:
     operand = encoder.term(node.operand)
     body = node.pattern.rstrip("%")
     if "\\" in node.pattern or "_" in body or "%" in body or not z3.is_string(operand.value):
+        return None
+    if max(body, default="") > "\U0002ffff":
         return None
     value = operand.value == _text(body) if body == node.pattern else z3.PrefixOf(_text(body), operand.value)
     return _Term(value, operand.null)
