@@ -75,6 +75,8 @@ class Decision:
     masks: Mapping[str, Mask]
     reasons: tuple[Reason, ...]
     missing: tuple[tuple[str, str], ...]
+    lenders: Mapping[str, str] = field(default_factory=dict)
+    """The policy that each mask is of, where one is."""
 
 
 class Decider:
@@ -114,12 +116,14 @@ class Decider:
         bound = [self._bind(policy, request) for policy in self._index.policies_for(request.user, stream.name)]
         guards = {use: _guard(use, bound, request, stream.name) for use in request.uses}
         columns = dict.fromkeys(column for column, _ in request.uses)
+        lent = {column: _lender(bound, (stream.name, column)) for column in columns}
         return Decision(
             _effect(guards),
             guards,
-            {column: _first_mask(bound, (stream.name, column)) for column in columns},
+            {column: (policy.mask if policy else None) or NULL_MASK for column, policy in lent.items()},
             tuple(self._reasons(guards, stream.name)),
             tuple(use for use, guard in guards.items() if guard.impossible),
+            {column: policy.id for column, policy in lent.items() if policy},
         )
 
     def _bind(self, policy: Policy, request: Request) -> BoundPolicy:
@@ -168,7 +172,7 @@ def _clauses(bound: BoundPolicy, request: Request) -> Iterator[Clause]:
         if request.alias in chosen:
             names = dict(zip(policy.streams, chosen, strict=True))
             condition = None if bound.condition is None else rename_sources(bound.condition, names)
-            yield Clause(policy.id, condition, policy.min_group or 1, policy.mask, bound.problem)
+            yield Clause(policy.id, condition, policy.min_group or 1, policy.mask, bound.problem, chosen)
 
 
 def _window_met(bound: BoundPolicy, privilege: str, window: tuple[Extent, Extent] | None) -> bool:
@@ -177,10 +181,9 @@ def _window_met(bound: BoundPolicy, privilege: str, window: tuple[Extent, Extent
     return window is not None and bound.policy.window.met_by(*window)
 
 
-def _first_mask(policies: Sequence[BoundPolicy], cell: tuple[str, str]) -> Mask:
-    in_force = (one.policy for one in policies if one.allows and cell in one.policy.cells)
-    first = next(in_force, None)
-    return (first.mask if first else None) or NULL_MASK
+def _lender(policies: Sequence[BoundPolicy], cell: tuple[str, str]) -> Policy | None:
+    """The first policy in force that allows something of the cell: its mask stands for what is not covered."""
+    return next((one.policy for one in policies if one.allows and cell in one.policy.cells), None)
 
 
 def _effect(guards: Mapping[tuple[str, str], Guard]) -> Effect:

@@ -20,6 +20,8 @@ class Clause:
     need: int = 1
     mask: Mask | None = None
     problem: str | None = None
+    aliases: tuple[str, ...] = ()
+    """The sources it speaks of together: more than one for a joint view."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Protocol
 
 from headgate.algebra.operators import Source
 from headgate.algebra.window import Window
@@ -27,6 +28,14 @@ class Cover:
     """A cell is covered; `need` is the least `min_group` among the grants that cover it."""
 
     need: int = 1
+
+
+class Covers(Protocol):
+    """What says which cells are covered: policies, or the guards of a rewritten query (`guarded.py`)."""
+
+    def cover(self, alias: str, column: str, privilege: str, combination: Combination) -> Cover | None: ...
+
+    def mask(self, alias: str, column: str, combination: Combination) -> Mask: ...
 
 
 class Coverage:

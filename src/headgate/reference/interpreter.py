@@ -100,6 +100,7 @@ class Interpreter:
     # Live -------------------------------------------------------------------------------------------------------------
 
     def _live_epoch(self, elements: Iterable[tuple[StreamSchema, Element]], processing_time: Instant) -> None:
+        self._watermarks = {name: mark.begin_epoch(processing_time) for name, mark in self._watermarks.items()}
         for stream, element in elements:
             mark = self._watermarks[stream.name]
             if isinstance(element, Tuple):

@@ -8,14 +8,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from headgate.algebra.block import Block, block_of
+from headgate.algebra.operators import Project
 from headgate.algebra.query import Query
+from headgate.algebra.secure import is_secured, secured_block_of
 from headgate.algebra.window import RangeWindow, RowsWindow
 from headgate.model.element import Tuple
 from headgate.model.expression.nodes import ColumnRef, Comparison
 from headgate.model.instant import Instant
 from headgate.model.schema import StreamSchema
 from headgate.reference.block import Passes, Result, aggregated, passes_where, projected
-from headgate.reference.coverage import Combination, Coverage
+from headgate.reference.coverage import Combination, Coverage, Covers
+from headgate.reference.guarded import GuardedCoverage
 from headgate.reference.timeline import Timeline
 from headgate.reference.visibility import Visibility, result_time
 from headgate.rewrite.verdict import Verdict, decide
@@ -45,8 +48,7 @@ class QueryRun:
             if verdict.denied:
                 continue
             for plan in verdict.blocks:
-                block = block_of(plan)
-                coverage = Coverage(system.policies, system.users[user], system.streams, block.sources, block.window)
+                block, coverage = _covered(plan, system, user)
                 view = Visibility(query, system.users[user], block, coverage, timeline)
                 self._blocks.append((user, BlockRun(block, view)))
 
@@ -67,6 +69,15 @@ class QueryRun:
                 self.query.id, self.query.subscribers, result.time
             ):
                 self.outcomes[user].results.append(result)
+
+
+def _covered(plan: Project, system: System, user: str) -> tuple[Block, Covers]:
+    """The clauses of a block, and what covers its cells: the guards in it if it was rewritten, else the policies."""
+    if is_secured(plan):
+        secured = secured_block_of(plan)
+        return secured.block, GuardedCoverage(secured)
+    block = block_of(plan)
+    return block, Coverage(system.policies, system.users[user], system.streams, block.sources, block.window)
 
 
 class BlockRun:

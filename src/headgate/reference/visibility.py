@@ -12,14 +12,14 @@ from headgate.model.expression.nodes import ColumnRef, columns_of
 from headgate.model.instant import Instant
 from headgate.model.privilege import ASSIST
 from headgate.model.subject import User
-from headgate.reference.coverage import Combination, Cover, Coverage
+from headgate.reference.coverage import Combination, Cover, Covers
 from headgate.reference.timeline import Cell, Timeline
 
 
 class Visibility:
     """What one subscriber sees of the combinations of one block."""
 
-    def __init__(self, query: Query, user: User, block: Block, coverage: Coverage, timeline: Timeline) -> None:
+    def __init__(self, query: Query, user: User, block: Block, coverage: Covers, timeline: Timeline) -> None:
         self.coverage = coverage
         self._query = query
         self._user = user

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate.decision.timeline.interning import Interner, numbers_in
+from headgate.decision.timeline.runs import Runs
 from headgate.decision.timeline.steps import Numbers, Steps
 
 Update = Callable[[int], None]
@@ -39,22 +40,29 @@ class Audience:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sight:
-    """For each tuple the number of a bitmap; in a bitmap, bit `i` stands for the `i`-th audience."""
+    """For each run of tuples the number of a bitmap; in a bitmap, bit `i` stands for the `i`-th audience."""
 
-    numbers: Numbers
+    runs: Runs
     bitmaps: tuple[int, ...]
+
+    @property
+    def numbers(self) -> Numbers:
+        """The number of a bitmap for each tuple."""
+        return self.runs.dense()
 
     def of(self, audience: int) -> NDArray[np.bool_]:
         """Which tuples one audience sees."""
-        return np.array([bool(one >> audience & 1) for one in self.bitmaps], bool)[self.numbers]
+        return self.runs.translated(np.array([bool(one >> audience & 1) for one in self.bitmaps], bool))
+
+    def by_anybody(self) -> NDArray[np.bool_]:
+        """Which tuples some audience sees."""
+        return self.runs.translated(np.array([bool(one) for one in self.bitmaps], bool))
 
     def words(self, audiences: int) -> NDArray[np.uint64]:
         """The bitmaps themselves, a row of 64-bit words for each tuple."""
         width = max(1, -(-audiences // _WORD))
         rows = [[one >> (_WORD * word) & ((1 << _WORD) - 1) for word in range(width)] for one in self.bitmaps]
-        table = np.array(rows, np.uint64).reshape(-1, width)
-        # Every number has a row; "clip" spares the check of each that the default makes.
-        return table.take(self.numbers, axis=0, mode="clip")
+        return self.runs.translated(np.array(rows, np.uint64).reshape(-1, width))
 
 
 class Audiences:

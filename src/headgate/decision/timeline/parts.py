@@ -16,7 +16,8 @@ from headgate.decision.timeline.history import History
 from headgate.decision.timeline.interning import Interner
 from headgate.decision.timeline.objects import NONE, Matching
 from headgate.decision.timeline.objects import Numbers as Patterns
-from headgate.decision.timeline.steps import Numbers, Steps, Times
+from headgate.decision.timeline.runs import Runs
+from headgate.decision.timeline.steps import Steps, Times
 from headgate.decision.timeline.tuples import Tuples
 from headgate.model.instant import Instant
 from headgate.model.schema import StreamSchema
@@ -54,19 +55,23 @@ class Part:
     now: Instant | None
 
 
-def answered(asked: Asked, tuples: Tuples, now: Now, table: Callable[[Part], Steps]) -> Numbers:
+def answered(asked: Asked, tuples: Tuples, now: Now, table: Callable[[Part], Steps]) -> Runs:
     """Make each part's table, look its tuples up, and put the answers where they belong."""
-    answers = np.empty(0, np.int32)
+    answers = Runs(np.empty(0, np.int32))
     for rows, own in _by_patterns(asked, tuples):
         for chosen, moment in _by_now(asked, rows, now):
             part = Part(tuples if chosen is None else tuples.rows(chosen), own, moment)
-            found = table(part).at_each(part.tuples.times, part.tuples.in_order)
-            if chosen is None:
-                answers = found
-                continue
-            if len(answers) < len(tuples):
-                answers = np.empty(len(tuples), np.int32)
-            answers[chosen] = found
+            found = Runs.of(table(part), part.tuples.times, part.tuples.in_order)
+            answers = found if chosen is None else _overwritten(answers, chosen, found, len(tuples))
+    return answers
+
+
+def _overwritten(answers: Runs, chosen: Rows, found: Runs, length: int) -> Runs:
+    """Other answers for the chosen rows. The first such part may find no answers at all yet."""
+    if answers.lengths is not None or len(answers.numbers) < length:
+        dense = answers.dense()
+        answers = Runs(dense if len(dense) == length else np.empty(length, np.int32))
+    answers.numbers[chosen] = found.dense()
     return answers
 
 

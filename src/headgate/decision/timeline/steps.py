@@ -42,17 +42,9 @@ class Steps:
         """The answer for one time."""
         return int(self.numbers[self.boundaries.searchsorted(time)])
 
-    def at_each(self, times: Times, in_order: bool = False) -> Numbers:
-        """The answers for a column of times.
-
-        In a column that is in order it is the boundaries that are looked for, not the times: there are fewer of them,
-        and what lies between two is filled in one go.
-        """
-        if not in_order or not len(times):
-            return self.numbers[self.boundaries.searchsorted(times)]
-        near = self.between(int(times[0]), int(times[-1]))
-        ends = times.searchsorted(near.boundaries, side="right")
-        return near.numbers.repeat(np.diff(ends, prepend=0, append=len(times)))
+    def at_each(self, times: Times) -> Numbers:
+        """The answers for a column of times, in whatever order."""
+        return self.numbers[self.boundaries.searchsorted(times)]
 
     def between(self, first: Instant, last: Instant) -> Steps:
         """What is needed for times from `first` to `last`."""

@@ -17,7 +17,7 @@ from headgate.decision.timeline.parts import Asked, Now, Part, answered
 from headgate.decision.timeline.steps import Numbers, Steps
 from headgate.decision.timeline.tuples import Tuples
 from headgate.model.datatype import Value
-from headgate.model.instant import Instant
+from headgate.model.instant import END_OF_TIME, Instant
 from headgate.model.punctuation import ALL_OBJECTS
 from headgate.model.schema import StreamSchema
 
@@ -78,6 +78,16 @@ class Version:
             return frozenset()
         present = history.words.states.values[self._users_table(history).at(at)].give
         return self.people.names(self.people.known_bits(subscribers) & present)
+
+    def off_since(self, query: str, subscribers: Iterable[str], time: Instant) -> bool:
+        """Whether none of the subscribers has access to the query's output at `time` or later, as far as is known."""
+        history = self.of_users.get(query)
+        if history is None:
+            return True
+        ours = self.people.known_bits(subscribers)
+        values = history.words.states.values
+        steps = self._users_table(history).between(time, END_OF_TIME)
+        return not any(values[number].give & ours for number in steps.numbers.tolist())
 
     def _effect(self, history: History | None, cell: Cell, now: Instant, start: Effect) -> Effect:
         if cell.time < self.horizon:
@@ -186,7 +196,7 @@ class Version:
 
     def _states_of(self, history: History, stream: StreamSchema, attribute: str, tuples: Tuples, now: Now) -> Numbers:
         asked = Asked.of(stream, attribute, (history,))
-        return answered(asked, tuples, now, lambda part: self._closed(asked.steps(0, part), history))
+        return answered(asked, tuples, now, lambda part: self._closed(asked.steps(0, part), history)).dense()
 
     def _closed(self, steps: Steps, history: History) -> Steps:
         """Before the horizon nobody sees anything: a rule that took something away may have been forgotten."""

@@ -1,0 +1,160 @@
+"""Finding combinations within one task: equal keys and times close enough, by sorting and searching.
+
+Each combination is found once: with the new tuples of one source, the old ones of those before it and all of those
+after it. What is found *may* be a result; the view judges it afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.columnar.column import Column, Mask, Rows, with_common_words
+from headgate.columnar.frame import Part
+from headgate.columnar.plan import FrameKey
+from headgate.errors import HeadgateError
+from headgate.model.datatype import DataType
+
+_ROOM = 1 << 62
+
+
+class TooManyError(HeadgateError):
+    """A join has more combinations than it may."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One source: its tuples, and which of them are new to the frame."""
+
+    part: Part
+    new: Mask
+
+
+def new_combinations(key: FrameKey, sides: Sequence[Side], limit: int) -> list[Rows]:
+    """For each source the rows of all combinations with at least one new tuple."""
+    found = []
+    for place in range(len(sides)):
+        allowed = [
+            side.new if number == place else ~side.new if number < place else None for number, side in enumerate(sides)
+        ]
+        found.append(_paired(key, sides, allowed, place, limit))
+    return [np.concatenate([one[place] for one in found]) for place in range(len(sides))]
+
+
+def all_combinations(key: FrameKey, sides: Sequence[Side], limit: int) -> list[Rows]:
+    """For each source the rows of all combinations."""
+    return _paired(key, sides, [None] * len(sides), 0, limit)
+
+
+def _paired(key: FrameKey, sides: Sequence[Side], allowed: Sequence[Mask | None], first: int, limit: int) -> list[Rows]:
+    start = allowed[first]
+    chosen = {first: np.arange(len(sides[first].part)) if start is None else np.flatnonzero(start)}
+    left = [place for place in range(len(sides)) if place != first]
+    while left:
+        connected = [place for place in left if _pairs(key, place, chosen)]
+        place = (connected or left)[0]
+        left.remove(place)
+        chosen = _joined(key, sides, chosen, place, allowed[place], limit)
+    return [chosen[place] for place in range(len(sides))]
+
+
+def _pairs(key: FrameKey, place: int, others: Mapping[int, Rows]) -> list[tuple[str, int, str]]:
+    found = []
+    for (left, left_name), (right, right_name) in key.matches:
+        for other in others:
+            if (left, right) == (f"s{place}", f"s{other}"):
+                found.append((left_name, other, right_name))
+            elif (right, left) == (f"s{place}", f"s{other}"):
+                found.append((right_name, other, left_name))
+    return found
+
+
+def _joined(
+    key: FrameKey, sides: Sequence[Side], chosen: Mapping[int, Rows], place: int, allowed: Mask | None, limit: int
+) -> dict[int, Rows]:
+    """What is there already, with every row of one more source that matches it."""
+    part = sides[place].part
+    count = len(next(iter(chosen.values())))
+    rows = np.arange(len(part)) if allowed is None else np.flatnonzero(allowed)
+    pairs = _pairs(key, place, chosen)
+    ours = [part.columns[name].take(rows) for name, _, _ in pairs]
+    theirs = [sides[other].part.columns[name].take(chosen[other]) for _, other, name in pairs]
+    own_codes, other_codes, own_there, other_there = _coded(ours, theirs, len(rows), count)
+    rows, own_codes = rows[own_there], own_codes[own_there]
+    low, high = _near(key, sides, chosen, place)
+    begin, end = _searched(part.times[rows], rows, own_codes, other_codes, low, high)
+    counts = np.where(other_there, end[0] - begin, 0)
+    total = int(counts.sum())
+    if total > limit:
+        raise TooManyError(f"more than {limit} combinations")
+    of_left = np.repeat(np.arange(count), counts)
+    offsets = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+    of_right = end[1][np.repeat(begin, counts) + offsets]
+    return {**{other: one[of_left] for other, one in chosen.items()}, place: of_right}
+
+
+def _near(
+    key: FrameKey, sides: Sequence[Side], chosen: Mapping[int, Rows], place: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Between which times the new source's tuple must lie: neither may be older than its range when the other comes."""
+    low: NDArray[np.int64] | None = None
+    high: NDArray[np.int64] | None = None
+    for other, rows in chosen.items():
+        times = sides[other].part.times[rows]
+        since, until = times - key.ranges[place], times + key.ranges[other]
+        low = since if low is None else np.maximum(low, since)
+        high = until if high is None else np.minimum(high, until)
+    assert low is not None
+    assert high is not None
+    return low, high
+
+
+def _searched(
+    times: NDArray[np.int64],
+    rows: Rows,
+    own: NDArray[np.int64],
+    other: NDArray[np.int64],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64], Rows]]:
+    """For each row on the left where its matches begin and end, among the rows on the right in order."""
+    order = np.lexsort((times, own))
+    if not len(rows):
+        nothing = np.zeros(len(other), np.int64)
+        return nothing, (nothing, rows)
+    earliest, latest = int(times.min()), int(times.max())
+    room = latest - earliest + 3
+    if (int(own.max()) + 2) * room >= _ROOM:  # keys and times do not fit one number: let the judgement sort out times
+        keys = own[order]
+        return keys.searchsorted(other, "left"), (keys.searchsorted(other, "right"), rows[order])
+    places = own[order] * room + (times[order] - earliest + 1)
+    since = other * room + (np.clip(low, earliest - 1, latest + 1) - earliest + 1)
+    until = other * room + (np.clip(high, earliest - 1, latest + 1) - earliest + 1)
+    begin = places.searchsorted(since, "left")
+    end = np.maximum(places.searchsorted(until, "right"), begin)
+    return begin, (end, rows[order])
+
+
+def _coded(
+    ours: Sequence[Column], theirs: Sequence[Column], count: int, other_count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Mask, Mask]:
+    """Keys of both sides as numbers that are equal where the keys are; and where none of them is NULL."""
+    codes = np.zeros(count + other_count, np.int64)
+    there = np.ones(count + other_count, bool)
+    for one, other in zip(ours, theirs, strict=True):
+        numbers, present = _together(one, other)
+        _, numbers = np.unique(numbers, return_inverse=True)
+        codes = codes * (int(numbers.max(initial=0)) + 1) + numbers
+        _, codes = np.unique(codes, return_inverse=True)
+        there &= present
+    return codes[:count], codes[count:], there[:count], there[count:]
+
+
+def _together(one: Column, other: Column) -> tuple[NDArray[np.generic], Mask]:
+    if one.type is DataType.STRING and other.type is DataType.STRING:
+        one, other = with_common_words([one, other])
+    values = np.concatenate([one.values, other.values])  # a whole number beside a double becomes one
+    return values, np.concatenate([one.present, other.present])

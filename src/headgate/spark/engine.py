@@ -1,0 +1,377 @@
+"""The epoch engine: one Structured Streaming query reads all streams and hands each micro-batch over as an epoch.
+
+The engine owns a folder: `checkpoint/` is Spark's, `manifest/` says which epochs count, `data/` has what they wrote,
+`plans/` what the classes of results mean, `push/` what programs put in, `dead-letter/` what was refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from threading import Condition, RLock
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from headgate.columnar.plan import Numbering
+from headgate.columnar.progress import Progress
+from headgate.columnar.strategy import Strategy
+from headgate.decision.timeline import Timeline, from_json, to_json
+from headgate.errors import ConflictError, InputError, StoreError
+from headgate.model.element import Element, element_to_json
+from headgate.model.instant import END_OF_TIME, Instant
+from headgate.scenario.system import System
+from headgate.spark.epoch import EpochRunner, Report, State
+from headgate.spark.manifest import Manifest, Manifests
+from headgate.spark.planning import Planned, Plans, Seat, without_forgotten
+from headgate.spark.push import PushFolder
+from headgate.spark.session import engine_session
+from headgate.spark.sources import StreamSources, read_streams
+from headgate.spark.storage import HadoopStorage
+from headgate.spark.tasks import Shared
+from headgate.spark.window_log import Segment, WindowLog
+
+IDENTITY = "network.json"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How an engine runs."""
+
+    strategy: Strategy = Strategy.SWITCHES
+    live: bool = True
+    join_limit: int = 20_000_000
+    """Combinations that one task may be given for one join before its queries are stopped."""
+    one_task: int = 600_000
+    """Frames over up to so many held tuples run in one task; beyond, Spark joins and shuffles."""
+    files_per_epoch: int | None = None
+    trigger: str | None = None
+    """How often an epoch begins, such as `1 second`; by default as soon as the one before is done."""
+
+
+class Engine:
+    """Runs the queries of a system over its streams, from where the last engine on this folder left off."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        root: str,
+        system: System,
+        sources: Mapping[str, StreamSources] | None = None,
+        settings: Settings | None = None,
+        clock: Callable[[], Instant] = lambda: time.time_ns() // 1000,
+    ) -> None:
+        self.settings = settings or Settings()
+        self.spark = engine_session(spark)
+        self.storage = HadoopStorage(self.spark, root)
+        self.storage.protect()
+        self.metrics: deque[dict[str, Any]] = deque(maxlen=1_000)
+        self.stopped_queries: dict[str, str] = {}
+        """Queries that were taken out because they asked for too much, and why."""
+        self.changed = Condition(RLock())
+        self._sources = dict(sources or {})
+        self._clock = clock
+        self._manifests = Manifests(self.storage)
+        self._query: StreamingQuery | None = None
+        self._failure: BaseException | None = None
+        self._check_identity(system)
+        self.push_folder = PushFolder(self.storage, system.streams)
+        self._recover(system)
+
+    # Recovery ---------------------------------------------------------------------------------------------------------
+
+    def _check_identity(self, system: System) -> None:
+        """A folder belongs to one set of streams: to another one what it holds would mean something else."""
+        known = self.storage.read(IDENTITY)
+        streams = {one.name: _fingerprint(one) for one in system.streams}
+        if known is not None:
+            before: dict[str, str] = json.loads(known)["streams"]
+            for name, fingerprint in before.items():
+                if streams.get(name) != fingerprint:
+                    raise StoreError(
+                        f"`{self.storage.root}` belongs to another network: its stream `{name}` "
+                        + ("is not there any more" if name not in streams else "had other columns")
+                        + "; use another folder, or the streams it was made with"
+                    )
+            streams = {**before, **streams}
+        self._streams = tuple(streams)
+        self.storage.write(IDENTITY, json.dumps({"streams": streams}).encode())
+
+    def _recover(self, system: System) -> None:
+        last = self._manifests.last()
+        manifest = last or Manifest(-1)
+        self.epoch = manifest.epoch
+        self.finished = bool(manifest.totals.get("finished"))
+        self._totals = _Totals.from_json(manifest.totals)
+        self._plans = Plans(system, Numbering(manifest.facts), Numbering(manifest.masks))
+        if last is not None and last.progress["live"] is not self.settings.live:
+            raise StoreError(f"`{self.storage.root}` was run {'live' if last.progress['live'] else 'aligned'} before")
+        self._plan(system, [Seat.from_json(one) for one in manifest.classes])
+        self.state = State(
+            from_json(manifest.timeline) if last else Timeline(),
+            Progress.from_json(manifest.progress, self.planned.plan.frames) if last else Progress(self.settings.live),
+            [Segment(**one) for one in manifest.segments],
+            {(bit, number): (total, given, path) for bit, number, total, given, path in manifest.counted},
+        )
+        self._pending: System | None = None
+
+    def _plan(self, system: System, seats: Iterable[Seat]) -> None:
+        names = self.storage.names("plans")
+        number = max((int(name[:-5]) for name in names), default=-1) + 1
+        self.planned: Planned = self._plans.plan(system, number, tuple(seats), self.epoch + 1, self.settings.live)
+        body = {"classes": [one.to_json() for one in self.planned.seated()]}
+        self.storage.write(f"plans/{number}.json", json.dumps(body).encode())
+        self._runner = EpochRunner(
+            self.spark,
+            self.storage,
+            self.planned,
+            self.settings.strategy,
+            self.settings.join_limit,
+            self.settings.one_task,
+            self._send,
+        )
+
+    def _send(self, shared: Shared) -> Callable[[], Shared]:
+        sent = self.spark.sparkContext.broadcast(shared)
+        return lambda: sent.value
+
+    # Life -------------------------------------------------------------------------------------------------------------
+
+    def start(self, available_now: bool = False) -> StreamingQuery:
+        """Begin to read; with `available_now`, only what is there already."""
+        if self._query is not None and self._query.isActive:
+            raise ConflictError("the engine runs already")
+        self._failure = None
+        streams = [self.planned.system.streams.stream(name) for name in self._plans.streams]
+        elements = read_streams(
+            self.spark, streams, self._sources, self.storage.path("push"), self.settings.files_per_epoch
+        )
+        writer = elements.writeStream.foreachBatch(self._epoch).option(
+            "checkpointLocation", self.storage.path("checkpoint")
+        )
+        if available_now:
+            writer = writer.trigger(availableNow=True)
+        elif self.settings.trigger is not None:
+            writer = writer.trigger(processingTime=self.settings.trigger)
+        self._query = writer.start()
+        return self._query
+
+    def drain(self) -> None:
+        """Work on all that is there, and wait until it is done."""
+        self.start(available_now=True).awaitTermination()
+        self.check()
+
+    def check(self) -> None:
+        """Raise what stopped the engine, if something did."""
+        if self._failure is not None:
+            raise self._failure
+        if self._query is not None and not self._query.isActive:
+            error = self._query.exception()
+            if error is not None:
+                raise error
+
+    def stop(self) -> None:
+        """Stop reading; the epoch that runs is left as if it had not begun."""
+        if self._query is not None:
+            self._query.stop()
+            self._query = None
+
+    @property
+    def active(self) -> bool:
+        return self._query is not None and self._query.isActive
+
+    def finish(self) -> None:
+        """The inputs are at their end: every watermark becomes +∞, and every open window gives its result."""
+        if not self.finished:
+            with self.changed:
+                self._run(None, self.epoch + 1, finish=True)
+
+    def change(self, system: System) -> None:
+        """Run another system over the same streams from the next epoch on: all of it at once, without a restart."""
+        missing = set(self._plans.streams) ^ set(system.streams.names)
+        if missing:
+            raise InputError(f"the streams differ: `{sorted(missing)[0]}`", hint="a new stream needs a new reader")
+        with self.changed:
+            self._pending = system
+
+    @property
+    def system(self) -> System:
+        """What runs, or will from the next epoch on."""
+        with self.changed:
+            return self._pending or self.planned.system
+
+    def push(self, stream: str, elements: Iterable[Element | Mapping[str, Any]]) -> None:
+        """Put elements into a stream; they are safe when this returns, and part of some later epoch."""
+        self.push_folder.put(stream, [_as_json(self.planned.system, stream, one) for one in elements])
+
+    # Epochs -----------------------------------------------------------------------------------------------------------
+
+    def _epoch(self, batch: DataFrame, number: int) -> None:
+        try:
+            with self.changed:
+                if number <= self.epoch:
+                    return  # it was committed before the driver went down, and Spark had not heard of it
+                self._run(batch, number)
+        except BaseException as error:
+            self._failure = error
+            with self.changed:
+                self.changed.notify_all()
+            raise
+
+    def _run(self, batch: DataFrame | None, number: int, finish: bool = False) -> None:
+        started = time.perf_counter()
+        if self._pending is not None:
+            seats = without_forgotten(self.planned.seats, self._oldest())
+            self._plan(self._pending, seats)
+            self._pending = None
+        state = State(self.state.timeline, self.state.progress, list(self.state.segments), dict(self.state.counted))
+        # A micro-batch belongs to a session of its own; what is read beside it must belong to the same.
+        self._runner.spark = batch.sparkSession if batch is not None else self.spark
+        log = WindowLog(self._runner.spark, self.storage, self.planned.shared)
+        report = self._runner.run(batch, number, state, self._clock(), finish)
+        needed = self._needed(state)
+        state.segments, gone = log.expire(state.segments, needed)
+        compacted = log.compact(state.segments, number, needed)
+        gone += [one for one in state.segments if one not in compacted]
+        state.segments = compacted
+        old_counted = {path for _, _, path in self.state.counted.values() if path}
+        self._commit(state, report, finish, time.perf_counter() - started)
+        self._clean(gone, old_counted - {path for _, _, path in state.counted.values() if path})
+        self._stop_exceeded(report)
+
+    def _commit(self, state: State, report: Report, finish: bool, seconds: float) -> None:
+        state.timeline.forget_before(self._horizon(state))
+        totals = self._totals.plus(report, self.planned, finish)
+        metrics = {"epoch": report.number, "seconds": round(seconds, 4), **_metrics(report)}
+        self._dead_letters(report)
+        manifest = Manifest(
+            report.number,
+            to_json(state.timeline),
+            state.progress.to_json(),
+            [one.to_json() for one in state.segments],
+            [[bit, number, *rest] for (bit, number), rest in state.counted.items()],
+            [one.to_json() for one in self.planned.seats],
+            self._plans.facts,
+            self._plans.masks,
+            totals.to_json(),
+            report.results,
+            metrics,
+        )
+        self._manifests.commit(manifest)
+        self.state, self.epoch, self._totals = state, report.number, totals
+        self.finished = finish
+        self.metrics.append(metrics)
+        self.changed.notify_all()
+
+    def _dead_letters(self, report: Report) -> None:
+        if report.rejected:
+            lines = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in report.rejected)
+            self.storage.write(f"dead-letter/{report.number:010d}.ndjson", lines.encode("utf-8", "backslashreplace"))
+
+    def _needed(self, state: State) -> dict[str, Instant]:
+        needed: dict[str, Instant] = {}
+        for key in self.planned.plan.frames:
+            if key in self.planned.at_once:
+                continue
+            for place, stream in enumerate(key.streams):
+                since = state.progress.needed_from(key, place)
+                needed[stream] = min(needed.get(stream, END_OF_TIME), since)
+        return needed
+
+    def _horizon(self, state: State) -> Instant:
+        coming = [state.progress.coming(stream) for stream in self._plans.streams]
+        held = [one.first for one in state.segments]
+        counted = [START for _, _, path in state.counted.values() if path]
+        return min([*coming, *held, *counted], default=START)
+
+    def _oldest(self) -> int | None:
+        return min((one.epoch for one in self.state.segments), default=0 if self.state.counted else None)
+
+    def _clean(self, gone: Iterable[Segment], counted: Iterable[str]) -> None:
+        for one in gone:
+            self.storage.delete(one.path)
+        for path in counted:
+            self.storage.delete(path)
+
+    def _stop_exceeded(self, report: Report) -> None:
+        """A query that asks for too much is taken out; the others go on."""
+        if not report.exceeded:
+            return
+        for query, limit in report.exceeded.items():
+            self.stopped_queries[query] = f"its join has more than {limit} combinations in one task"
+        system = self.system
+        left = tuple(query for query in system.queries if query.id not in report.exceeded)
+        self._pending = replace(system, queries=left)
+
+    @property
+    def totals(self) -> _Totals:
+        return self._totals
+
+
+START: Instant = -(1 << 62)
+
+
+@dataclass(frozen=True)
+class _Totals:
+    """What has been counted since the beginning."""
+
+    tuples: Mapping[str, int]
+    punctuations: Mapping[str, int]
+    withheld: Mapping[str, int]
+    """By `query/user`."""
+    rejected: int
+    epochs: int
+    finished: bool = False
+
+    @staticmethod
+    def from_json(body: Mapping[str, Any]) -> _Totals:
+        return _Totals(**body) if body else _Totals({}, {}, {}, 0, 0)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def plus(self, report: Report, planned: Planned, finish: bool) -> _Totals:
+        withheld = dict(self.withheld)
+        for one in planned.classes:
+            count = report.withheld.get(one.bit, 0)
+            for member in one.members:
+                name = f"{one.query}/{member}"
+                withheld[name] = withheld.get(name, 0) + count
+        return _Totals(
+            _added(self.tuples, report.tuples),
+            _added(self.punctuations, report.punctuations),
+            withheld,
+            self.rejected + len(report.rejected),
+            self.epochs + (not finish),
+            finish,
+        )
+
+
+def _added(before: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
+    return {name: before.get(name, 0) + more.get(name, 0) for name in {**before, **more}}
+
+
+def _metrics(report: Report) -> dict[str, Any]:
+    return {
+        "tuples": sum(report.tuples.values()),
+        "punctuations": sum(report.punctuations.values()),
+        "rejected": len(report.rejected),
+        "steps": {name: round(value, 4) for name, value in report.seconds.items()},
+        "frames_run": report.frames_run,
+        "classes_off": report.classes_off,
+    }
+
+
+def _fingerprint(stream: object) -> str:
+    return hashlib.sha256(repr(stream).encode()).hexdigest()[:16]
+
+
+def _as_json(system: System, stream: str, one: Element | Mapping[str, Any]) -> str:
+    if isinstance(one, Mapping):
+        return json.dumps(one, ensure_ascii=False)
+    return json.dumps(element_to_json(one, system.streams.stream(stream)), ensure_ascii=False)

@@ -1,0 +1,151 @@
+"""From a system to what the tasks need: classes with bits that keep their meaning, the plan, the slots of results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headgate.algebra.query import Query
+from headgate.columnar.plan import FrameKey, Numbering, Plan, Planner
+from headgate.columnar.result import all_slots
+from headgate.decision.decide import Decider
+from headgate.model.datatype import DataType
+from headgate.network.classes import AuthorisationClass, classes_of
+from headgate.network.merge import MergedNetwork, merge
+from headgate.scenario.system import System
+from headgate.spark.tasks import Shared
+
+MEMBERS = 62
+"""So many subscribers of one class fit the word that says who of them has access."""
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A class's bit; once its query or its subscribers are gone it stays taken as long as tuples carry it."""
+
+    bit: int
+    query: str
+    members: tuple[str, ...]
+    fields: tuple[tuple[str, str], ...] = ()
+    parents: tuple[int, ...] = ()
+    left_at: int | None = None
+    """The epoch from which on nobody sits here."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "bit": self.bit,
+            "query": self.query,
+            "members": list(self.members),
+            "fields": [list(one) for one in self.fields],
+            "parents": list(self.parents),
+            "left_at": self.left_at,
+        }
+
+    @staticmethod
+    def from_json(body: Mapping[str, Any]) -> Seat:
+        return Seat(
+            body["bit"],
+            body["query"],
+            tuple(body["members"]),
+            tuple((name, kind) for name, kind in body["fields"]),
+            tuple(body["parents"]),
+            body["left_at"],
+        )
+
+    @property
+    def types(self) -> tuple[tuple[str, DataType], ...]:
+        return tuple((name, DataType(kind)) for name, kind in self.fields)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One version of what runs."""
+
+    number: int
+    system: System
+    classes: tuple[AuthorisationClass, ...]
+    seats: tuple[Seat, ...]
+    shared: Shared
+    network: MergedNetwork
+    at_once: frozenset[FrameKey] = field(repr=False, default=frozenset())
+
+    @property
+    def plan(self) -> Plan:
+        return self.shared.plan
+
+    def seated(self) -> list[Seat]:
+        """The classes that are served now."""
+        return [one for one in self.seats if one.left_at is None]
+
+
+class Plans:
+    """Makes one version after the other, for the same streams."""
+
+    def __init__(self, system: System, facts: Numbering | None = None, masks: Numbering | None = None) -> None:
+        self._planner = Planner(system.streams, facts, masks)
+        self.streams = tuple(system.streams.names)
+
+    @property
+    def facts(self) -> dict[str, list[str]]:
+        return self._planner.facts.to_json()
+
+    @property
+    def masks(self) -> dict[str, list[str]]:
+        return self._planner.masks.to_json()
+
+    def plan(self, system: System, number: int, seats: Sequence[Seat], epoch: int, live: bool) -> Planned:
+        """The plan of a system from this epoch on."""
+        decider = Decider(system.policies, system.streams)
+        queries = {query.id: query for query in system.queries}
+        classes = [part for one in classes_of(system.queries, system.users, decider) for part in _split(one)]
+        seated, seats_after = _seat(classes, queries, seats, epoch)
+        parents = {one.bit: one.parents for one in seats_after if one.left_at is None}
+        plan = self._planner.plan(seated, queries, system.users, decider, parents)
+        waits = {stream.name for stream in system.streams if live and stream.lateness > 0}
+        at_once = frozenset(key for key in plan.frames if key.one_by_one and not waits & set(key.waits_for))
+        shared = Shared(plan, self.streams, all_slots(plan))
+        return Planned(number, system, tuple(seated), tuple(seats_after), shared, merge(system.queries), at_once)
+
+
+def _split(one: AuthorisationClass) -> Iterable[AuthorisationClass]:
+    for begin in range(0, len(one.members), MEMBERS):
+        yield replace(one, members=one.members[begin : begin + MEMBERS])
+
+
+def _seat(
+    classes: Sequence[AuthorisationClass], queries: Mapping[str, Query], seats: Sequence[Seat], epoch: int
+) -> tuple[list[AuthorisationClass], list[Seat]]:
+    """Give each class the bit it had, or one that is free."""
+    standing = {(one.query, one.members, one.fields): one for one in seats if one.left_at is None}
+    taken = {one.bit for one in seats}
+    seated: list[AuthorisationClass] = []
+    after: list[Seat] = []
+    for one in classes:
+        fields = tuple((field.name, field.type.value) for field in queries[one.query].plan.schema)
+        seat = standing.pop((one.query, one.members, fields), None)
+        if seat is None:
+            bit = next(number for number in range(len(taken) + 1) if number not in taken)
+            taken.add(bit)
+            parents = _parents(one, fields, seats)
+            seat = Seat(bit, one.query, one.members, fields, parents)
+        after.append(seat)
+        seated.append(replace(one, bit=seat.bit))
+    after.extend(replace(one, left_at=epoch) for one in standing.values())
+    after.extend(one for one in seats if one.left_at is not None)
+    return seated, after
+
+
+def _parents(one: AuthorisationClass, fields: tuple[tuple[str, str], ...], seats: Sequence[Seat]) -> tuple[int, ...]:
+    """The classes all members were in until now; none if one of them is new to the query."""
+    before = [seat for seat in seats if seat.left_at is None and seat.query == one.query and seat.fields == fields]
+    found = {member: seat.bit for seat in before for member in seat.members}
+    if not all(member in found for member in one.members):
+        return ()
+    return tuple(sorted({found[member] for member in one.members}))
+
+
+def without_forgotten(seats: Iterable[Seat], oldest: int | None) -> tuple[Seat, ...]:
+    """Without the bits that no tuple of the log carries any more, the oldest being of that epoch (None: there is
+    none)."""
+    return tuple(one for one in seats if one.left_at is None or (oldest is not None and oldest < one.left_at))

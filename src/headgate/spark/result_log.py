@@ -1,0 +1,51 @@
+"""The result log: rows of all queries by epoch, and how a subscriber's own are found in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from headgate.columnar.result import by_class, rows_of
+from headgate.model.datatype import Value
+from headgate.model.instant import Instant
+from headgate.spark.planning import Seat
+from headgate.spark.storage import Storage, read_tables
+
+Delivered = tuple[str, str, Instant, dict[str, Value]]
+"""Query, subscriber, result time and row."""
+
+
+class ResultLog:
+    """Reads what epochs have written. Only ask for epochs that are committed."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._plans: dict[int, dict[int, Seat]] = {}
+
+    def rows(self, epoch: int, query: str | None = None) -> Iterator[Delivered]:
+        """The rows of an epoch, of one query or of all, for each subscriber that has access."""
+        for folder, plan in self.folders(epoch):
+            table = read_tables(self._storage, f"{folder}/part=result")
+            if table is None:
+                continue
+            seats = self.seats(plan)
+            for bit, own in by_class(table).items():
+                seat = seats[bit]
+                if query is not None and seat.query != query:
+                    continue
+                for time, members, row in rows_of(own, seat.types):
+                    for place, member in enumerate(seat.members):
+                        if members >> place & 1:
+                            yield seat.query, member, time, row
+
+    def folders(self, epoch: int) -> list[tuple[str, int]]:
+        """Where an epoch's rows are, and the plan by which they are read."""
+        base = f"data/epoch={epoch}"
+        return [(f"{base}/{name}", int(name.rsplit("-", 1)[1])) for name in self._storage.names(base)]
+
+    def seats(self, plan: int) -> dict[int, Seat]:
+        """The classes of a plan by their bits."""
+        if plan not in self._plans:
+            body = json.loads(self._storage.read(f"plans/{plan}.json") or b"{}")
+            self._plans[plan] = {one["bit"]: Seat.from_json(one) for one in body["classes"]}
+        return self._plans[plan]

@@ -1,0 +1,283 @@
+"""What runs in Spark's Python workers: Arrow batches in, Arrow batches out, the kernels of `columnar/` in between.
+
+Each task is a small object that is sent along with everything it needs; it remembers nothing from one batch to the next
+and writes nothing but what it gives out, so that Spark may run it again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+
+from headgate.columnar.arrive import Arrival
+from headgate.columnar.epoch_work import HeldWork, Tuples
+from headgate.columnar.frame import Frame, Part
+from headgate.columnar.held import Counted, groups_of_frame, rows_of_frame
+from headgate.columnar.plan import FrameKey, Plan
+from headgate.columnar.progress import Span
+from headgate.columnar.result import Produced, result_fields, results_table
+from headgate.columnar.strategy import Strategy
+from headgate.decision.timeline.version import Version
+from headgate.model.element import Rejected, Tuple, element_to_json, parse_line
+from headgate.model.instant import Instant
+from headgate.spark.layout import FREE, kept_table, output_fields, output_table, part_of
+from headgate.spark.typed import typed_part, untyped_part
+
+Batches = Iterable[pa.RecordBatch]
+
+_TASK_BITS, _ROW_BITS = 14, 30
+"""A tuple's number is its epoch, its task and its place in the task."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What all tasks of one version of the plan need; sent to the workers once."""
+
+    plan: Plan
+    streams: tuple[str, ...]
+    slots: tuple[str, ...]
+
+    @property
+    def output(self) -> list[pa.Field]:
+        return output_fields(self.plan, result_fields(self.slots), self.streams)
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What is particular to one epoch."""
+
+    number: int
+    version: Version
+    strategy: Strategy
+    marks: Mapping[str, Instant] = field(default_factory=dict)
+    """Live, the watermark of each stream: a tuple behind it is too late."""
+    off: frozenset[int] = frozenset()
+
+
+def arrival_task(
+    shared: Callable[[], Shared], epoch: Epoch, at_once: frozenset[FrameKey]
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """Takes in elements: (stream, line, typed columns) rows become results, kept tuples and notes."""
+
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        common = shared()
+        table = _gathered(batches)
+        if table is None:
+            return
+        arrival = Arrival(common.plan, epoch.version, epoch.strategy, at_once, epoch.off)
+        context = TaskContext.get()
+        first = (epoch.number << _TASK_BITS | (context.partitionId() if context else 0)) << _ROW_BITS
+        for place, part, notes in _parts(table, common, epoch, first):
+            yield from _arrived(arrival, common, epoch, place, part, notes)
+
+    return run
+
+
+def _gathered(batches: Batches) -> pa.Table | None:
+    found = [one for one in batches if one.num_rows]
+    return pa.Table.from_batches(found) if found else None
+
+
+def _parts(
+    table: pa.Table, shared: Shared, epoch: Epoch, first: int
+) -> Iterator[tuple[int, Part | None, list[dict[str, object]]]]:
+    """The tuples of each stream, as they came; and what was rejected."""
+    numbers = table.column("stream").to_numpy()
+    for place in np.unique(numbers).tolist():
+        name = shared.streams[place]
+        plan = shared.plan.streams[name]
+        own = table.filter(pa.array(numbers == place))
+        notes: list[dict[str, object]] = []
+        mark = epoch.marks.get(name)
+        if f"typed{place}" in own.column_names:
+            column = own.column(f"typed{place}")
+            part, rejected = typed_part(column, plan, mark)
+            if part is not None:
+                yield place, _numbered(part, first), [_rejection(one) for one in rejected]
+                first += len(part)
+        lines = own.column("line")
+        tuples: list[Tuple] = []
+        for line in lines.to_pylist():
+            if line is None:
+                continue
+            element = parse_line(line.encode("utf-8", "surrogatepass"), plan.schema)
+            if isinstance(element, Rejected):
+                notes.append(_rejection(element))
+            elif isinstance(element, Tuple):
+                if mark is not None and element.time < mark:
+                    text = json.dumps(element_to_json(element, plan.schema), ensure_ascii=False)
+                    notes.append(_rejection(Rejected(name, "behind the watermark", text)))
+                else:
+                    tuples.append(element)
+            # Punctuations have been taken by the driver, before this task was made.
+        part = _numbered(untyped_part(plan, tuples), first) if tuples else None
+        first += len(tuples)
+        yield place, part, notes
+
+
+def _numbered(part: Part, first: int) -> Part:
+    part.uids = np.arange(first, first + len(part), dtype=np.int64)
+    return part
+
+
+def _rejection(one: Rejected) -> dict[str, object]:
+    return {"rejected": one.to_json()}
+
+
+def _arrived(
+    arrival: Arrival, shared: Shared, epoch: Epoch, place: int, part: Part | None, notes: list[dict[str, object]]
+) -> Iterator[pa.RecordBatch]:
+    fields = shared.output
+    if part is not None:
+        arrived = arrival.take(part)
+        note: dict[str, object] = {
+            "stream": place,
+            "tuples": len(part),
+            "latest": int(part.times.max()),
+            "withheld": {str(bit): count for bit, count in arrived.withheld.items()},
+        }
+        kept = arrived.kept
+        if kept is not None:
+            note |= {"kept": len(kept), "from": int(kept.times.min()), "to": int(kept.times.max())}
+            table = kept_table(kept, epoch.number, shared.plan.width)
+            yield from output_table(fields, f"kept{place}", None, (f"kept{place}", table)).to_batches()
+        notes.append(note)
+        yield from _results(arrived.produced, shared, fields)
+    if notes:
+        yield from output_table(fields, "note", None, notes=[json.dumps(one) for one in notes]).to_batches()
+
+
+def _results(produced: Iterable[Produced], shared: Shared, fields: Sequence[pa.Field]) -> Iterator[pa.RecordBatch]:
+    table = results_table(list(produced), shared.slots)
+    if table.num_rows:
+        yield from output_table(fields, "result", table).combine_chunks().to_batches()
+
+
+def combination_task(
+    shared: Callable[[], Shared], epoch: Epoch, key: FrameKey, running: frozenset[int], limit: int
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """Judges combinations that have been found; of an aggregate, with the ends of their windows."""
+
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        common = shared()
+        entries = [entry for entry in common.plan.frames[key] if entry.owner.bit in running]
+        found, count = [], 0
+        for batch in batches:
+            found.append(batch)
+            count += batch.num_rows
+            if count > limit:
+                queries = sorted({entry.owner.query for entry in entries})
+                yield from _noted(common, {"exceeded": queries, "limit": limit})
+                return
+        if count:
+            frame = _frame(pa.Table.from_batches(found), common.plan, key)
+            work = rows_of_frame if key.window is None else groups_of_frame
+            yield from _results(work(frame, entries, epoch.version, epoch.strategy), common, common.output)
+
+    return run
+
+
+def windows_task(
+    shared: Callable[[], Shared], epoch: Epoch, keys: Sequence[FrameKey], running: frozenset[int]
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """Computes the windows of one stream that close, for several frames at once; `frame` says which a row is for."""
+
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        common = shared()
+        table = _gathered(batches)
+        if table is None:
+            return
+        numbers = table.column("frame").to_numpy()
+        for place in np.unique(numbers).tolist():
+            key = keys[place]
+            entries = [entry for entry in common.plan.frames[key] if entry.owner.bit in running]
+            frame = _frame(table.filter(pa.array(numbers == place)), common.plan, key)
+            produced = groups_of_frame(frame, entries, epoch.version, epoch.strategy)
+            yield from _results(produced, common, common.output)
+
+    return run
+
+
+def _frame(table: pa.Table, plan: Plan, key: FrameKey) -> Frame:
+    parts = {
+        f"s{place}": part_of(table, plan.streams[stream], plan.width, f"s{place}_")
+        for place, stream in enumerate(key.streams)
+    }
+    ends = table.column("ends").to_numpy() if "ends" in table.column_names else None
+    return Frame(parts, ends)
+
+
+def held_task(
+    shared: Callable[[], Shared],
+    epoch: Epoch,
+    spans: Mapping[FrameKey, Span],
+    counted: Mapping[tuple[int, int], tuple[int, int]],
+    limit: int,
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """Runs frames over held tuples, all of them in this one task; `counted` are the totals of windows of rows."""
+
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        common = shared()
+        table = _gathered(batches)
+        held, states = _held(table, common, counted)
+        work = HeldWork(common.plan, epoch.version, epoch.number, spans, epoch.strategy, epoch.off, limit, states)
+        yield from _results(work.run(held), common, common.output)
+        yield from _counted(work, common, epoch)
+        if work.exceeded:
+            yield from _noted(common, {"exceeded": sorted(work.exceeded), "limit": limit})
+
+    return run
+
+
+def holder_of(place: tuple[int, int]) -> int:
+    """The number by which tuples in a window of rows are known."""
+    return place[0] << 16 | place[1]
+
+
+def _held(
+    table: pa.Table | None, shared: Shared, counted: Mapping[tuple[int, int], tuple[int, int]]
+) -> tuple[dict[str, Tuples], dict[tuple[int, int], Counted]]:
+    """The tuples of each stream that are free, and those that windows of rows hold."""
+    held: dict[str, Tuples] = {}
+    states = {place: Counted(None, total, given) for place, (total, given) in counted.items()}
+    for place, stream in enumerate(shared.streams):
+        name = f"kept{place}"
+        if table is None or name not in table.column_names:
+            continue
+        structs = table.column(name).combine_chunks()
+        structs = structs if isinstance(structs, pa.StructArray) else structs.chunk(0)
+        structs = structs.filter(structs.is_valid())
+        if not len(structs):
+            continue
+        own = pa.Table.from_arrays(structs.flatten(), names=[field.name for field in structs.type])
+        part = part_of(own, shared.plan.streams[stream], shared.plan.width)
+        holders = own.column("h").to_numpy()
+        free = np.flatnonzero(holders == FREE)
+        if len(free):
+            held[stream] = Tuples(part.take(free), own.column("e").to_numpy()[free])
+        for one, state in states.items():
+            rows = np.flatnonzero(holders == holder_of(one))
+            if len(rows):
+                # They stand in the order in which they were counted.
+                state.held = part.take(rows[np.argsort(part.uids[rows], kind="stable")])
+    return held, states
+
+
+def _counted(work: HeldWork, shared: Shared, epoch: Epoch) -> Iterator[pa.RecordBatch]:
+    for place, state in work.counted.items():
+        yield from _noted(shared, {"counted": [*place, state.total, state.given]})
+        if state.held is not None:
+            state.held.uids = np.arange(len(state.held), dtype=np.int64)
+            kept = kept_table(state.held, epoch.number, shared.plan.width, holder_of(place))
+            name = f"kept{shared.streams.index(state.held.stream.name)}"
+            part = f"counted-{place[0]}-{place[1]}"
+            yield from output_table(shared.output, part, None, (name, kept)).to_batches()
+
+
+def _noted(shared: Shared, note: Mapping[str, object]) -> Iterator[pa.RecordBatch]:
+    yield from output_table(shared.output, "note", None, notes=[json.dumps(note)]).to_batches()
