@@ -15,6 +15,7 @@ ScenarioPath = Annotated[Path, typer.Argument(help="A scenario file (YAML).", sh
 class Engine(StrEnum):
     """Which executor runs the queries."""
 
+    SPARK = "spark"
     REFERENCE = "reference"
 
 

@@ -15,15 +15,20 @@ from headgate.scenario.inputs import read_inputs
 from headgate.scenario.load import Scenario, load_scenario
 from headgate.scenario.outcome import RunOutcome, write_outcome
 
+LOCAL = "local[*]"
+
 
 def run(
     scenario: ScenarioPath,
     out: Annotated[Path, typer.Option(help="The folder to write to; an earlier run's output is replaced.")] = Path(
         "out"
     ),
-    engine: Annotated[Engine, typer.Option(help="The executor.")] = Engine.REFERENCE,
+    engine: Annotated[
+        Engine, typer.Option(envvar="HEADGATE_ENGINE", help="The executor; both give the same.")
+    ] = Engine.SPARK,
     enforcement: Annotated[Enforcement, typer.Option(help="The enforcement strategy.")] = Enforcement.SWITCHES,
     epoch_elements: Annotated[int, typer.Option(min=1, help="How many elements make an epoch.")] = 1_000,
+    master: Annotated[str, typer.Option(help="Where Spark runs: `local[2]`, `spark://host:7077`, `yarn`, ...")] = LOCAL,
     as_json: AsJson = False,
 ) -> None:
     """Replay a scenario to the end of its inputs.
@@ -34,7 +39,7 @@ def run(
     Example: headgate run examples/smart-health/scenario.yaml --out out
     """
     loaded = load_scenario(scenario)
-    outcome = execute(loaded, engine, enforcement, epoch_elements)
+    outcome = execute(loaded, engine, enforcement, epoch_elements, master)
     write_outcome(outcome, out)
     if as_json:
         print_json(outcome.report())
@@ -47,14 +52,34 @@ def run(
         raise typer.Exit(NOT_AS_EXPECTED)
 
 
-def execute(scenario: Scenario, engine: Engine, enforcement: Enforcement, epoch_elements: int) -> RunOutcome:
+def execute(
+    scenario: Scenario,
+    engine: Engine,
+    enforcement: Enforcement = Enforcement.SWITCHES,
+    epoch_elements: int = 1_000,
+    master: str = LOCAL,
+) -> RunOutcome:
     """Read a scenario's inputs and run it, with progress on a terminal."""
-    assert engine is Engine.REFERENCE
+    if engine is Engine.SPARK:
+        return _on_spark(scenario, enforcement, epoch_elements, master)
     with progress_bar("reading", None) as advance:
         inputs = read_inputs(scenario, advance)
-    total = sum(len(elements) for elements in inputs.elements.values())
-    with progress_bar("replaying", total) as advance:
+    with progress_bar("replaying", inputs.count) as advance:
         return replay(scenario, inputs, epoch_elements, enforcement.value, advance)
+
+
+def _on_spark(scenario: Scenario, enforcement: Enforcement, epoch_elements: int, master: str) -> RunOutcome:
+    # Spark takes a second to import and five to start: only where it is asked for.
+    from headgate.spark.batch_inputs import reader
+    from headgate.spark.replay import replay as replay_on_spark
+    from headgate.spark.session import start_session
+
+    with progress_bar("starting Spark", None):
+        spark = start_session(master)
+    with progress_bar("reading", None) as advance:
+        inputs = read_inputs(scenario, advance, reader(spark))
+    with progress_bar("replaying", inputs.count) as advance:
+        return replay_on_spark(spark, scenario, inputs, epoch_elements, enforcement.value, advance)
 
 
 def _print_summary(outcome: RunOutcome, out: Path) -> None:

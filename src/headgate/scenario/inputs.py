@@ -11,7 +11,7 @@ from pathlib import Path
 from headgate.errors import FileError, InputError, Place
 from headgate.model.element import MAX_ELEMENT_BYTES, Element, Rejected, parse_line, parse_object
 from headgate.model.schema import StreamSchema
-from headgate.scenario.entry import StreamEntry
+from headgate.scenario.entry import SourceEntry, StreamEntry
 from headgate.scenario.load import Scenario
 
 
@@ -22,14 +22,25 @@ class Inputs:
     elements: dict[str, list[Element]] = field(default_factory=dict)
     rejected: list[Rejected] = field(default_factory=list)
 
+    @property
+    def count(self) -> int:
+        """How many elements there are."""
+        return sum(len(own) for own in self.elements.values())
 
-def read_inputs(scenario: Scenario, progress: Callable[[int], None] = lambda _: None) -> Inputs:
+
+ReadOther = Callable[[StreamSchema, SourceEntry, Path], Iterator[Element | Rejected]]
+"""Reads a source of another format than JSON lines."""
+
+
+def read_inputs(
+    scenario: Scenario, progress: Callable[[int], None] = lambda _: None, read_other: ReadOther | None = None
+) -> Inputs:
     """Read all inputs; `progress` is told how many elements each step has brought."""
     inputs = Inputs()
     for name, entry in scenario.inputs.items():
         kept = inputs.elements.setdefault(name, [])
         stream = scenario.system.streams.stream(name)
-        for element in _elements(stream, entry, scenario.path.parent):
+        for element in _elements(stream, entry, scenario.path.parent, read_other or _refuse_other):
             if isinstance(element, Rejected):
                 inputs.rejected.append(element)
             else:
@@ -38,7 +49,9 @@ def read_inputs(scenario: Scenario, progress: Callable[[int], None] = lambda _: 
     return inputs
 
 
-def _elements(stream: StreamSchema, entry: StreamEntry, base: Path) -> Iterator[Element | Rejected]:
+def _elements(
+    stream: StreamSchema, entry: StreamEntry, base: Path, read_other: ReadOther
+) -> Iterator[Element | Rejected]:
     inline = entry.elements if entry.elements is not None else entry.source.elements if entry.source else None
     if inline is not None:
         for position, value in enumerate(inline, start=1):
@@ -47,12 +60,17 @@ def _elements(stream: StreamSchema, entry: StreamEntry, base: Path) -> Iterator[
     if entry.source is None:
         return
     if entry.source.format != "json":
-        raise InputError(
-            f"the reference engine cannot read the format `{entry.source.format}` of stream `{stream.name}`",
-            hint="it reads `json` and inline elements",
-        )
+        yield from read_other(stream, entry.source, base)
+        return
     for file in _files(stream, entry.source.path, base):
         yield from _lines(stream, file)
+
+
+def _refuse_other(stream: StreamSchema, source: SourceEntry, _: Path) -> Iterator[Element | Rejected]:
+    raise InputError(
+        f"the reference engine cannot read the format `{source.format}` of stream `{stream.name}`",
+        hint="it reads `json` and inline elements; use `--engine spark`",
+    )
 
 
 def _files(stream: StreamSchema, path: str | None, base: Path) -> list[Path]:

@@ -83,16 +83,20 @@ def smart_health() -> System:
     return System(catalog, users, queries)
 
 
-def epochs(count: int, per_epoch: int = 2, seed: int = 2020) -> Iterator[list[tuple[str, Element]]]:
-    """So many epochs of the three streams, in event-time order, the punctuations of the story among them."""
+def epochs(count: int, per_epoch: int = 2, seed: int = 2020, begin: int = 0) -> Iterator[list[tuple[str, Element]]]:
+    """So many epochs of the three streams, in event-time order, the punctuations of the story among them.
+
+    With `begin`, the story is told once more, after so many rounds of that length.
+    """
     random = Random(seed)  # noqa: S311 - demo data
+    offset = begin * count * EPOCH
     for number in range(count):
-        begin = START + number * EPOCH
+        start = START + number * EPOCH
         elements: list[tuple[str, Element]] = []
         for _ in range(per_epoch):
-            elements.extend(_tuples(random, begin + random.randrange(EPOCH // SECOND) * SECOND))
-        first = begin if number else START - 2 * MINUTE
-        elements.extend(_punctuations(first, begin + EPOCH))
+            elements.extend(_tuples(random, offset + start + random.randrange(EPOCH // SECOND) * SECOND))
+        first = start if number or begin else START - 2 * MINUTE
+        elements.extend(_punctuations(first, start + EPOCH, offset))
         yield sorted(elements, key=lambda pair: (_time(pair[1]), isinstance(pair[1], Punctuation)))
 
 
@@ -104,11 +108,11 @@ def _tuples(random: Random, time: Instant) -> Iterator[tuple[str, Element]]:
     yield "Stream3", Tuple(time, (f"phone {number}", place, random.randrange(0, 12), "games", time))
 
 
-def _punctuations(begin: Instant, end: Instant) -> Iterator[tuple[str, Element]]:
+def _punctuations(begin: Instant, end: Instant, offset: Instant = 0) -> Iterator[tuple[str, Element]]:
     for minute, query, users, given in _SCRIPT:
         at = START + int(minute * MINUTE)
         if begin <= at < end:
-            yield "Stream1", Punctuation(Kind.QUERY, users, given, at, model=SubjectModel.USERS, query=query)
+            yield "Stream1", Punctuation(Kind.QUERY, users, given, at + offset, model=SubjectModel.USERS, query=query)
 
 
 def _time(element: Element) -> Instant:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from threading import Condition, RLock
 from typing import Any
@@ -25,6 +25,7 @@ from headgate.decision.timeline import Timeline, from_json, to_json
 from headgate.errors import ConflictError, InputError, StoreError
 from headgate.model.element import Element, element_to_json
 from headgate.model.instant import END_OF_TIME, Instant
+from headgate.model.schema import StreamCatalog, StreamSchema
 from headgate.scenario.system import System
 from headgate.spark.epoch import EpochRunner, Report, State
 from headgate.spark.manifest import Manifest, Manifests
@@ -37,6 +38,7 @@ from headgate.spark.tasks import Shared
 from headgate.spark.window_log import Segment, WindowLog
 
 IDENTITY = "network.json"
+SOURCES = "sources.json"
 
 
 @dataclass(frozen=True)
@@ -79,14 +81,17 @@ class Engine:
         self._manifests = Manifests(self.storage)
         self._query: StreamingQuery | None = None
         self._failure: BaseException | None = None
-        self._check_identity(system)
+        system = self._check_identity(system)
         self.push_folder = PushFolder(self.storage, system.streams)
         self._recover(system)
 
     # Recovery ---------------------------------------------------------------------------------------------------------
 
-    def _check_identity(self, system: System) -> None:
-        """A folder belongs to one set of streams: to another one what it holds would mean something else."""
+    def _check_identity(self, system: System) -> System:
+        """The system with its streams in the order in which this folder has got to know them.
+
+        A folder belongs to one set of streams: to another one what it holds would mean something else.
+        """
         known = self.storage.read(IDENTITY)
         streams = {one.name: _fingerprint(one) for one in system.streams}
         if known is not None:
@@ -99,8 +104,8 @@ class Engine:
                         + "; use another folder, or the streams it was made with"
                     )
             streams = {**before, **streams}
-        self._streams = tuple(streams)
         self.storage.write(IDENTITY, json.dumps({"streams": streams}).encode())
+        return _in_order(system, tuple(streams))
 
     def _recover(self, system: System) -> None:
         last = self._manifests.last()
@@ -151,6 +156,7 @@ class Engine:
         elements = read_streams(
             self.spark, streams, self._sources, self.storage.path("push"), self.settings.files_per_epoch
         )
+        self._extend_checkpoint(_sources_in_order(streams, self._sources))
         writer = elements.writeStream.foreachBatch(self._epoch).option(
             "checkpointLocation", self.storage.path("checkpoint")
         )
@@ -161,10 +167,38 @@ class Engine:
         self._query = writer.start()
         return self._query
 
+    def _extend_checkpoint(self, sources: list[str]) -> None:
+        """Tell Spark's checkpoint of sources that were added at the end: they begin at their beginning."""
+        known: list[str] = json.loads(self.storage.read(SOURCES) or b"[]")
+        if known and sources[: len(known)] != known:
+            raise StoreError(
+                f"`{self.storage.root}` was read from other sources: {', '.join(known)}; "
+                "sources can be added, not taken away or moved"
+            )
+        added = len(sources) - len(known)
+        if known and added:
+            for name in self.storage.names("checkpoint/offsets"):
+                if name.isdigit():
+                    content = self.storage.read(f"checkpoint/offsets/{name}") or b""
+                    self.storage.write(f"checkpoint/offsets/{name}", content.rstrip(b"\n") + b"\n-" * added)
+        self.storage.write(SOURCES, json.dumps(sources).encode())
+
     def drain(self) -> None:
         """Work on all that is there, and wait until it is done."""
         self.start(available_now=True).awaitTermination()
         self.check()
+
+    def await_epoch(self, number: int, timeout: float = 60.0) -> bool:
+        """Wait until that epoch is committed; False if it is not in time."""
+        until = time.monotonic() + timeout
+        with self.changed:
+            while self.epoch < number:
+                self.check()
+                left = until - time.monotonic()
+                if left <= 0:
+                    return False
+                self.changed.wait(min(left, 0.5))
+        return True
 
     def check(self) -> None:
         """Raise what stopped the engine, if something did."""
@@ -193,11 +227,16 @@ class Engine:
 
     def change(self, system: System) -> None:
         """Run another system over the same streams from the next epoch on: all of it at once, without a restart."""
-        missing = set(self._plans.streams) ^ set(system.streams.names)
+        missing = set(self.streams) ^ set(system.streams.names)
         if missing:
             raise InputError(f"the streams differ: `{sorted(missing)[0]}`", hint="a new stream needs a new reader")
         with self.changed:
-            self._pending = system
+            self._pending = _in_order(system, self.streams)
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """The streams it reads, in the order by which the log numbers them."""
+        return self._plans.streams
 
     @property
     def system(self) -> System:
@@ -208,6 +247,10 @@ class Engine:
     def push(self, stream: str, elements: Iterable[Element | Mapping[str, Any]]) -> None:
         """Put elements into a stream; they are safe when this returns, and part of some later epoch."""
         self.push_folder.put(stream, [_as_json(self.planned.system, stream, one) for one in elements])
+
+    def lines_of(self, elements: Iterable[tuple[str, Element]]) -> Iterable[tuple[str, str]]:
+        """Elements as the lines that are pushed."""
+        return ((stream, _as_json(self.planned.system, stream, one)) for stream, one in elements)
 
     # Epochs -----------------------------------------------------------------------------------------------------------
 
@@ -365,6 +408,20 @@ def _metrics(report: Report) -> dict[str, Any]:
         "frames_run": report.frames_run,
         "classes_off": report.classes_off,
     }
+
+
+def _sources_in_order(streams: Sequence[StreamSchema], sources: Mapping[str, StreamSources]) -> list[str]:
+    """The sources as Spark numbers them: the push folder, then those of each stream."""
+    found = ["push"]
+    for stream in streams:
+        own = sources.get(stream.name, StreamSources())
+        found += [f"{stream.name}"] if own.elements is not None else []
+        found += [f"{stream.name} punctuations"] if own.punctuations is not None else []
+    return found
+
+
+def _in_order(system: System, names: tuple[str, ...]) -> System:
+    return replace(system, streams=StreamCatalog(system.streams.stream(name) for name in names))
 
 
 def _fingerprint(stream: object) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 import time
@@ -14,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from headgate.columnar.strategy import Strategy
 from headgate.model.datatype import Value
-from headgate.model.element import Element, element_to_json
+from headgate.model.element import Element
 from headgate.model.instant import Instant
 from headgate.reference.interpreter import in_replay_order
 from headgate.scenario.inputs import Inputs
@@ -42,7 +41,12 @@ def replay(
     root = Path(tempfile.mkdtemp(prefix="headgate-"))
     try:
         engine, epochs = run_aligned(
-            spark, str(root), scenario.system, inputs.elements, epoch_elements, Strategy(enforcement)
+            spark,
+            str(root),
+            scenario.system,
+            inputs.elements,
+            epoch_elements,
+            Settings(Strategy(enforcement), live=False, files_per_epoch=1),
         )
         progress(sum(len(own) for own in inputs.elements.values()))
         rows = delivered(engine)
@@ -57,17 +61,14 @@ def run_aligned(
     system: System,
     elements: Mapping[str, list[Element]],
     epoch_elements: int,
-    strategy: Strategy = Strategy.SWITCHES,
+    settings: Settings,
 ) -> tuple[Engine, int]:
     """Run finite inputs through an engine in this folder, to their end."""
-    engine = Engine(spark, root, system, settings=Settings(strategy, live=False, files_per_epoch=1))
+    engine = Engine(spark, root, system, settings=settings)
     ordered = in_replay_order(system, elements)
     cuts = range(0, len(ordered), epoch_elements)
     for number, begin in enumerate(cuts):
-        lines = (
-            (stream, json.dumps(element_to_json(one, system.streams.stream(stream)), ensure_ascii=False))
-            for stream, one in ordered[begin : begin + epoch_elements]
-        )
+        lines = engine.lines_of(ordered[begin : begin + epoch_elements])
         engine.push_folder.put_lines(lines, f"{number:010d}")
     if ordered:
         engine.drain()

@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 from pyspark.sql import SparkSession
+
+LOGGING = Path(__file__).with_name("log4j2.properties")
+"""What Spark logs for a command: errors only."""
 
 _QUIET = {
     "spark.ui.enabled": "false",
@@ -32,7 +36,8 @@ def start_session(master: str | None = None, settings: Mapping[str, str] | None 
     """A session for a command: without a user interface, its workers running this Python."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("headgate").master(master or "local[*]")
-    for name, value in {**_QUIET, **(settings or {})}.items():
+    quiet = {**_QUIET, "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{LOGGING}"}
+    for name, value in {**quiet, **(settings or {})}.items():
         builder = builder.config(name, value)
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")

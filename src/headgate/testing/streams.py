@@ -21,7 +21,9 @@ NAMES = ("k", "x", "y", "z")
 ODD_NAMES = ("odd name", "select", 'a"b', "é", "k.x", "Range")
 ROLES = ("D1", "D2", "D3")
 USERS = ("u1", "u2", "u3")
-QUERIES = ("q1", "q2")
+QUERIES = ("q1", "q2", "q3", "q4", "q5")
+_SPOKEN_OF = ("q1", "q1", "q1", "q2", "q2", "q3", "q4", "q5")
+"""Most systems have one or two queries, so most punctuations speak of these."""
 SECONDS = 40
 """How many seconds generated streams last: short, so that windows fill and times tie."""
 
@@ -114,7 +116,7 @@ def punctuations(draw: st.DrawFn, stream: StreamSchema) -> Punctuation:
         positive=draw(st.booleans()),
         at=draw(times()),
         model=model,
-        query=None if kind is Kind.DATA else draw(st.sampled_from(QUERIES)),
+        query=None if kind is Kind.DATA else draw(st.sampled_from(_SPOKEN_OF)),
         objects=objects,
         immediate=draw(st.booleans()),
     )

@@ -1,0 +1,192 @@
+"""A handle to a continuous query: what a subscriber iterates over, waits for, reads as a DataFrame, and stops."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BooleanType,
+    DateType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from headgate.algebra.operators import RESULT_TIME
+from headgate.algebra.query import Query
+from headgate.columnar.result import slots_of
+from headgate.errors import HeadgateError
+from headgate.model.datatype import DataType, Value, to_json
+from headgate.model.instant import format_result_time
+from headgate.rewrite.verdict import Verdict
+from headgate.spark.engine import Engine
+from headgate.spark.planning import Seat
+from headgate.spark.result_log import ResultLog
+
+Row = dict[str, Value]
+
+_SPARK = {
+    DataType.STRING: StringType(),
+    DataType.INT: IntegerType(),
+    DataType.BIGINT: LongType(),
+    DataType.DOUBLE: DoubleType(),
+    DataType.BOOLEAN: BooleanType(),
+    DataType.TIMESTAMP: TimestampType(),
+    DataType.DATE: DateType(),
+}
+
+
+class Handle:
+    """One subscriber's end of a query. Rows come in the order of epochs, each once."""
+
+    def __init__(
+        self,
+        engine: Callable[[], Engine],
+        query: Query,
+        user: str,
+        verdict: Verdict,
+        since: int,
+        on_stop: Callable[[Handle], None],
+    ) -> None:
+        self.id = query.id
+        self.user = user
+        self.verdict = verdict
+        self.query = query
+        self._engine = engine
+        self._since = since
+        self._next = since
+        self._on_stop = on_stop
+        self._closed: str | None = "denied: " + "; ".join(verdict.reasons) if verdict.denied else None
+
+    def __repr__(self) -> str:
+        state = f"closed: {self._closed}" if self._closed else "open"
+        return f"<query {self.id} for {self.user}: {self.verdict.outcome.value}, {state}>"
+
+    @property
+    def closed(self) -> str | None:
+        """Why no more rows will come, or None while they may."""
+        return self._closed or self._engine().stopped_queries.get(self.id)
+
+    def rows(self) -> list[Row]:
+        """The rows that have come since the last look, without waiting."""
+        engine = self._engine()
+        found: list[Row] = []
+        log = ResultLog(engine.storage)
+        until = engine.epoch
+        while self._next <= until:
+            found.extend(self._shown(log, self._next))
+            self._next += 1
+        return found
+
+    def _shown(self, log: ResultLog, epoch: int) -> Iterator[Row]:
+        types = {field.name: field.type for field in self.query.plan.schema}
+        found = [(at, row) for _, user, at, row in log.rows(epoch, self.id) if user == self.user]
+        for at, row in sorted(found, key=lambda pair: pair[0]):
+            yield {name: to_json(value, types[name]) for name, value in row.items()} | {
+                RESULT_TIME: format_result_time(at)
+            }
+
+    def __iter__(self) -> Iterator[Row]:
+        """Rows as they come, until the query or the engine stops."""
+        while True:
+            yield from self.rows()
+            if not self._wait(None):
+                yield from self.rows()
+                return
+
+    def await_rows(self, count: int, timeout: float = 60.0) -> list[Row]:
+        """Wait for so many rows; fewer if the time is over or the query has stopped."""
+        found: list[Row] = []
+        until = time.monotonic() + timeout
+        while len(found) < count:
+            found.extend(self.rows())
+            left = until - time.monotonic()
+            if len(found) >= count or left <= 0 or not self._wait(left):
+                break
+        return found + (self.rows() if len(found) < count else [])
+
+    def _wait(self, timeout: float | None) -> bool:
+        """Wait for the next epoch; False if none will come."""
+        engine = self._engine()
+        with engine.changed:
+            while engine.epoch < self._next:
+                engine.check()
+                if self.closed is not None or engine.finished or not engine.active:
+                    return False
+                # The engine wakes whoever waits; looking again now and then notices one that was stopped.
+                engine.changed.wait(0.5 if timeout is None else min(timeout, 0.5))
+                if timeout is not None and engine.epoch < self._next:
+                    timeout -= 0.5
+                    if timeout <= 0:
+                        return False
+        return True
+
+    def dataframe(self) -> DataFrame:
+        """Everything delivered to this subscriber so far, as a DataFrame with the columns of the query."""
+        engine = self._engine()
+        log = ResultLog(engine.storage)
+        grouped: dict[tuple[int, int, tuple[tuple[str, DataType], ...]], list[str]] = {}
+        for epoch in range(self._since, engine.epoch + 1):
+            for folder, plan in log.folders(epoch):
+                if "part=result" not in engine.storage.names(folder):
+                    continue
+                for seat in self._seats(log, plan):
+                    key = (seat.bit, seat.members.index(self.user), seat.types)
+                    grouped.setdefault(key, []).append(engine.storage.path(f"{folder}/part=result"))
+        spark = engine.spark
+        parts = [
+            _renamed(spark.read.schema(_slot_schema(types)).parquet(*paths), bit, member, types)
+            for (bit, member, types), paths in grouped.items()
+        ]
+        if not parts:
+            fields = [(field.name, field.type) for field in self.query.plan.schema]
+            schema = StructType([StructField(name, _SPARK[kind]) for name, kind in fields])
+            return spark.createDataFrame([], schema.add(RESULT_TIME, TimestampType()))
+        return reduce(DataFrame.unionAll, parts)
+
+    def _seats(self, log: ResultLog, plan: int) -> list[Seat]:
+        return [one for one in log.seats(plan).values() if one.query == self.id and self.user in one.members]
+
+    def close(self, reason: str) -> None:
+        """Say that no more rows will come."""
+        self._closed = self._closed or reason
+
+    def stop(self) -> None:
+        """Take the query out, from the next epoch on."""
+        if self._closed is None:
+            self.close("stopped")
+            self._on_stop(self)
+
+    def raise_if_denied(self) -> Handle:
+        """The handle itself, or an error with the reasons if the query was refused."""
+        if self.verdict.denied:
+            raise HeadgateError(f"query `{self.id}` is refused: " + "; ".join(self.verdict.reasons))
+        return self
+
+
+def _slot_schema(types: tuple[tuple[str, DataType], ...]) -> str:
+    kinds = {"s": "string", "i": "long", "d": "double", "b": "boolean"}
+    slots = [f"{slot} {kinds[slot[0]]}" for slot in slots_of(types)]
+    return ", ".join(["class int", "ts long", "members long", "omitted long", *slots])
+
+
+def _renamed(rows: DataFrame, bit: int, member: int, types: tuple[tuple[str, DataType], ...]) -> DataFrame:
+    own = rows.where((F.col("class") == bit) & (F.col("members").bitwiseAND(F.lit(1 << member)) != 0))
+    columns = [_typed(F.col(slot), kind).alias(name) for slot, (name, kind) in zip(slots_of(types), types, strict=True)]
+    return own.select(*columns, F.timestamp_micros(F.col("ts")).alias(RESULT_TIME))
+
+
+def _typed(column: Column, kind: DataType) -> Column:
+    if kind is DataType.TIMESTAMP:
+        return F.timestamp_micros(column)
+    if kind is DataType.DATE:
+        return F.date_from_unix_date(column.cast("int"))
+    return column.cast(_SPARK[kind])
