@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export JAVA_HOME = $(shell cat .venv/.java-home 2>/dev/null)
 
-.PHONY: setup demo test check lint golden bench lock clean
+.PHONY: setup demo test test-long check lint golden bench lock clean
 
 setup:
 	@$(PYTHON) tools/bootstrap.py
@@ -15,7 +15,10 @@ test: setup  ## exactly what CI runs: style, types, tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2
+	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 -m "not long"
+
+test-long: setup  ## the tests that take minutes
+	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 -m long
 
 check: test
 

@@ -1,0 +1,27 @@
+"""Headgate: continuous, fine-grained access control for data streams and tables."""
+
+from headgate.errors import (
+    ConflictError,
+    FileError,
+    HeadgateError,
+    InputError,
+    ParseError,
+    Place,
+    StoreError,
+    TypeMismatchError,
+    UnknownNameError,
+    WindowError,
+)
+
+__all__ = [
+    "ConflictError",
+    "FileError",
+    "HeadgateError",
+    "InputError",
+    "ParseError",
+    "Place",
+    "StoreError",
+    "TypeMismatchError",
+    "UnknownNameError",
+    "WindowError",
+]

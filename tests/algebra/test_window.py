@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.algebra.window import NowWindow, RangeWindow, RowsWindow
+from headgate.algebra.window import MAX_OVERLAP, NowWindow, RangeWindow, RowsWindow
 from headgate.errors import WindowError
 from headgate.model.duration import Extent
-from headgate.model.instant import SECOND
+from headgate.model.instant import DAY, SECOND
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,29 @@ def test_an_empty_window_cannot_be_made(make) -> None:
     with pytest.raises(WindowError, match="is empty") as raised:
         make()
     assert raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("window", "said", "hint"),
+    [
+        (RangeWindow(5, 6), "leaves gaps", "the slide is at most the range"),
+        (RangeWindow(DAY, 1), "each tuple falls into 86,400,000,000 windows [RANGE 1d, SLIDE 1us]", "a longer slide"),
+        (RangeWindow(100_001, 1), "falls into 100,001 windows", "at most 100,000 slides"),
+        (RangeWindow(200_001, 2), "falls into 100,001 windows", "at most 100,000 slides"),
+        (RangeWindow(3_652_501 * DAY, DAY * 100), "is longer than 10,000 years", "a shorter range"),
+    ],
+)
+def test_windows_that_an_aggregate_cannot_keep_are_refused(window: RangeWindow, said: str, hint: str) -> None:
+    with pytest.raises(WindowError) as raised:
+        window.check_for_aggregate()
+    assert said in raised.value.message
+    assert hint in (raised.value.hint or "")
+
+
+@pytest.mark.parametrize("window", [RangeWindow(5, 5), RangeWindow(100_000, 1), RangeWindow(3_652_500 * DAY, DAY * 50)])
+def test_windows_at_the_limit_are_kept(window: RangeWindow) -> None:
+    window.check_for_aggregate()
+    assert len(window.ends_of(0)) <= MAX_OVERLAP
 
 
 def test_windows_print_as_they_are_written() -> None:

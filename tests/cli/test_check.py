@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 import typer
-from typer.testing import CliRunner
 
 from headgate.cli.check import check
-from headgate.errors import HeadgateError, InputError
+from headgate.errors import InputError
 
 ACSTREAM = Path(__file__).parents[2] / "examples" / "acstream"
 
@@ -54,20 +53,13 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(app: typer.Typer, *arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(one) for one in arguments])
-    if isinstance(result.exception, HeadgateError):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
-
-
-def test_clean_policies(app: typer.Typer) -> None:
+def test_clean_policies(run, app: typer.Typer) -> None:
     assert run(app, ACSTREAM / "policies.yaml") == (0, "", "nothing found\n")
     assert run(app, ACSTREAM / "scenario.yaml")[0] == 0
     assert run(app, ACSTREAM / "policies.yaml", "--scenario", ACSTREAM / "scenario.yaml")[0] == 0
 
 
-def test_an_error_is_a_line_with_its_place_and_exit_code_1(app: typer.Typer, files: Path) -> None:
+def test_an_error_is_a_line_with_its_place_and_exit_code_1(run, app: typer.Typer, files: Path) -> None:
     code, out, err = run(app, files / "bad.yaml")
     assert code == 1
     assert out.splitlines() == [
@@ -77,13 +69,13 @@ def test_an_error_is_a_line_with_its_place_and_exit_code_1(app: typer.Typer, fil
     assert err == "1 error, 0 warnings, 0 notes\n"
 
 
-def test_warnings_leave_the_exit_code_at_0(app: typer.Typer, files: Path) -> None:
+def test_warnings_leave_the_exit_code_at_0(run, app: typer.Typer, files: Path) -> None:
     code, out, _ = run(app, files / "new.yaml", "--scenario", ACSTREAM / "scenario.yaml")
     assert code == 0
     assert out == "warning: no policy names the stream `Health`, so it is closed to everybody [closed]\n"
 
 
-def test_json(app: typer.Typer, files: Path) -> None:
+def test_json(run, app: typer.Typer, files: Path) -> None:
     code, out, _ = run(app, files / "bad.yaml", "--against", files / "old.yaml", "--json")
     document = json.loads(out)
     assert code == 1
@@ -105,7 +97,7 @@ def test_json(app: typer.Typer, files: Path) -> None:
     }
 
 
-def test_against_an_older_file(app: typer.Typer, files: Path) -> None:
+def test_against_an_older_file(run, app: typer.Typer, files: Path) -> None:
     scenario = ("--scenario", ACSTREAM / "scenario.yaml")
     code, out, _ = run(app, files / "new.yaml", "--against", files / "old.yaml", *scenario)
     assert code == 0
@@ -116,7 +108,7 @@ def test_against_an_older_file(app: typer.Typer, files: Path) -> None:
     assert out == "no change: nobody gains or loses anything\n"
 
 
-def test_what_is_wrong_with_the_old_file_is_left_out(app: typer.Typer, files: Path) -> None:
+def test_what_is_wrong_with_the_old_file_is_left_out(run, app: typer.Typer, files: Path) -> None:
     (files / "older.yaml").write_text(NEW.replace("[Pos], where", "[Gone], where"))
     code, out, err = run(
         app, files / "new.yaml", "--against", files / "older.yaml", "--scenario", ACSTREAM / "scenario.yaml"
@@ -126,7 +118,7 @@ def test_what_is_wrong_with_the_old_file_is_left_out(app: typer.Typer, files: Pa
     assert "left out of the comparison" in err
 
 
-def test_a_broken_policy_of_the_scenario_is_a_finding(app: typer.Typer, tmp_path: Path) -> None:
+def test_a_broken_policy_of_the_scenario_is_a_finding(run, app: typer.Typer, tmp_path: Path) -> None:
     text = (ACSTREAM / "scenario.yaml").read_text().split("policies:")[0]
     path = tmp_path / "scenario.yaml"
     path.write_text(text + "policies:\n" + NEW.split("policies:\n")[1].replace("Pos, SID", "Poss"))
@@ -135,7 +127,7 @@ def test_a_broken_policy_of_the_scenario_is_a_finding(app: typer.Typer, tmp_path
     assert f"{path}:27:35: error: unknown column `Poss` [unknown]\n  hint: did you mean `Pos`?" in out
 
 
-def test_a_table_on_a_terminal(app: typer.Typer, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_on_a_terminal(run, app: typer.Typer, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headgate.cli.check.sys", type("Terminal", (), {"stdout": _Terminal()}))
     code, out, _ = run(app, files / "bad.yaml", "--against", files / "old.yaml")
     assert code == 1
@@ -160,7 +152,9 @@ class _Terminal:
         ("broken.sql", "GRANT READ ON", "something is missing here"),
     ],
 )
-def test_bad_input_has_a_place(app: typer.Typer, tmp_path: Path, name: str, text: str | None, message: str) -> None:
+def test_bad_input_has_a_place(
+    run, app: typer.Typer, tmp_path: Path, name: str, text: str | None, message: str
+) -> None:
     path = tmp_path / name
     if text is not None:
         path.write_text(text)
@@ -169,7 +163,7 @@ def test_bad_input_has_a_place(app: typer.Typer, tmp_path: Path, name: str, text
     assert caught.value.place.file == str(path)
 
 
-def test_help_has_an_example_and_the_exit_codes(app: typer.Typer) -> None:
+def test_help_has_an_example_and_the_exit_codes(run, app: typer.Typer) -> None:
     code, out, _ = run(app, "--help")
     assert code == 0
     assert "Example: headgate check" in " ".join(out.split())

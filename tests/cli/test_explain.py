@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from headgate.algebra.spelling.cql import parse_cql
-from headgate.cli.main import main
 from headgate.scenario.load import load_scenario
 
 SCENARIO = """\
@@ -31,19 +30,10 @@ queries:
 
 
 @pytest.fixture
-def headgate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+def headgate(headgate, tmp_path: Path):
     """Explain something of the scenario: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
     (tmp_path / "s.yaml").write_text(SCENARIO)
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["headgate", "explain", "--scenario", "s.yaml", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        return int(ended.value.code or 0), captured.out, captured.err
-
-    return run
+    return partial(headgate, "explain", "--scenario", "s.yaml")
 
 
 def sections(text: str) -> dict[str, list[str]]:
@@ -93,7 +83,8 @@ def test_json_for_machines_has_every_stage(headgate, tmp_path: Path) -> None:
     stages = json.loads(out)
     assert code == 0
     assert set(stages) == {
-        "asked", "plan", "optimised", "hash", "algebra", "user", "decision", "verdict", "reasons", "warnings"
+        "asked", "plan", "optimised", "hash", "algebra", "user", "uses", "decision", "verdict", "reasons", "warnings",
+        "rewritten", "missing"
     }  # fmt: skip
     assert (stages["user"], stages["verdict"], stages["algebra"]["operator"]) == ("dora", "partial", "project")
     catalog = load_scenario(tmp_path / "s.yaml").system.streams
@@ -149,3 +140,53 @@ def test_a_long_line_is_not_broken_when_piped(headgate) -> None:
     condition = " AND ".join(f"rate <> {number}" for number in range(60))
     shown = sections(headgate("--query", f"SELECT rate FROM Vitals WHERE {condition}")[1])
     assert shown["asked"] == [f"SELECT rate FROM Vitals WHERE {condition}"]
+
+
+def test_the_rewritten_query_names_the_policy_of_every_guard(headgate) -> None:
+    shown = sections(headgate("--query", "high")[1])
+    assert shown["uses"] == ["assist of `Vitals.rate`", "read of `Vitals.patient`", "read of `Vitals.rate`"]
+    assert shown["rewritten"] == [
+        "Project Vitals.patient, Vitals.rate",
+        "└─ Masked Vitals.patient as null [doctors], Vitals.rate as null [doctors]",
+        "   └─ Select Vitals.rate > 40 + 50",
+        "      └─ SecureRead assist(rate) read(rate) where Vitals.rate > 50 [doctors]; "
+        "read(patient) where Vitals.rate > 50 [doctors] but not ever [no-names]",
+        "         └─ Source Vitals",
+    ]
+
+
+def test_a_refusal_comes_with_the_smallest_grant_that_would_change_it(headgate) -> None:
+    shown = sections(headgate("--query", "high", "--user", "ivan")[1])
+    assert shown["rewritten"] == ["(nothing)"]
+    assert shown["the smallest grant that would give all of it"] == [
+        "GRANT READ (rate, patient) ON STREAM Vitals WHERE rate > 40 + 50 TO USER ivan"
+    ]
+
+
+def test_a_deny_is_named_as_no_grant_gets_around_it(headgate) -> None:
+    shown = sections(headgate("--query", "high")[1])
+    assert shown["the smallest grant that would give all of it"] == ["and without what `no-names` denies"]
+
+
+def test_a_full_answer_lacks_nothing(headgate) -> None:
+    code, out, _ = headgate("--query", "SELECT rate FROM Vitals WHERE rate > 60", "--user", "dora")
+    assert code == 0
+    shown = sections(out)
+    assert shown["verdict for dora: granted"] == ["(nothing)"]
+    assert "the smallest grant that would give all of it" not in shown
+
+
+@pytest.mark.parametrize(
+    ("disclosure", "told"),
+    [
+        ("name", "read of `Vitals.patient`: not all of it is allowed (`no-names`)"),
+        ("nothing", "a part of what is asked for can be withheld"),
+    ],
+)
+def test_what_the_user_is_told_stands_beside_the_whole_verdict(headgate, tmp_path, disclosure: str, told: str) -> None:
+    policies = f"policies:\n  version: 1\n  defaults: {{disclosure: {disclosure}}}\n  policies:\n"
+    text = SCENARIO.replace("policies:\n", policies, 1).replace("\n  - {id", "\n    - {id")
+    (tmp_path / "s.yaml").write_text(text)
+    shown = sections(headgate("--query", "high")[1])
+    assert shown["verdict for dora: partial"] == ["read of `Vitals.patient` is withheld by `no-names`"]
+    assert shown["what dora is told"] == [told]

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from headgate.cli.main import main
-
 SCENARIO = """\
 version: 1
 streams:
@@ -41,21 +39,6 @@ expect:
 expect_verdicts:
   all: {dora: granted, ivan: denied}
 """
-
-
-@pytest.fixture
-def headgate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):
-    """Run the program in this process: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["headgate", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        return int(ended.value.code or 0), captured.out, captured.err
-
-    return run
 
 
 def written(folder: Path) -> dict[str, str]:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-
-from headgate.cli.main import main
 
 SCENARIO = """\
 version: 1
@@ -25,21 +22,6 @@ PASSING = SCENARIO + "expect: {q: {u1: [{x: 1}]}}\n"
 FAILING = SCENARIO + "expect: {q: {u1: [{x: 2}]}}\n"
 BROKEN = PASSING.replace("FROM S", "FROM R")
 MISSING, UNEXPECTED = 'q for u1: missing {"x": 2}', 'q for u1: unexpected {"_ts": "2026-01-01T08:00:00.000Z", "x": 1}'
-
-
-@pytest.fixture
-def headgate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):
-    """Run the program in this process: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["headgate", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        return int(ended.value.code or 0), captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture
@@ -107,6 +89,15 @@ def test_junit_xml_counts_and_names(headgate, folder: Path, tmp_path: Path) -> N
     (error,) = cases["t/deep/c-broken.yaml"]
     assert error.tag == "error"
     assert "unknown stream `R`" in str(error.text)
+
+
+def test_a_scenario_may_end_in_yml(headgate, tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "a.yml").write_text(PASSING)
+    (tmp_path / "t" / "b.yaml").write_text(PASSING)
+    code, out, _ = headgate("test", "t")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == ["t/a.yml", "t/b.yaml", "2"]
 
 
 def test_nothing_to_test_is_a_mistake(headgate, tmp_path: Path) -> None:

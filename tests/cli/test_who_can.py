@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 import typer
-from typer.testing import CliRunner
 
 from headgate.cli.who_can import who_can
-from headgate.errors import HeadgateError, InputError
+from headgate.errors import InputError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ACSTREAM = EXAMPLES / "acstream"
@@ -24,14 +23,7 @@ def app() -> typer.Typer:
     return app
 
 
-def run(app: typer.Typer, *arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(one) for one in arguments])
-    if isinstance(result.exception, HeadgateError):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
-
-
-def test_every_user_sorted_with_conditions_and_policies(app: typer.Typer) -> None:
+def test_every_user_sorted_with_conditions_and_policies(run, app: typer.Typer) -> None:
     code, out, _ = run(app, "Position.Pos", "--scenario", ACSTREAM / "scenario.yaml")
     rows = [line.split("\t") for line in out.splitlines()]
     assert code == 0
@@ -43,7 +35,7 @@ def test_every_user_sorted_with_conditions_and_policies(app: typer.Typer) -> Non
     assert rows[7][3].startswith("joined with Health: Health.Platoon <> 7 AND ")
 
 
-def test_json(app: typer.Typer) -> None:
+def test_json(run, app: typer.Typer) -> None:
     code, out, _ = run(app, "patient.expense", "--scenario", EXAMPLES / "medical" / "scenario.yaml", "--json")
     document = json.loads(out)
     assert code == 0
@@ -55,18 +47,18 @@ def test_json(app: typer.Typer) -> None:
     assert document["access"][0]["mask"] == "drop"
 
 
-def test_an_owner_who_is_no_user_is_named(app: typer.Typer) -> None:
+def test_an_owner_who_is_no_user_is_named(run, app: typer.Typer) -> None:
     _, _, err = run(app, "patient.Id", "--scenario", EXAMPLES / "medical" / "scenario.yaml")
     assert err == "`hospital_r` owns `patient` and may use all of it\n"
 
 
-def test_a_governed_stream_is_said_to_be(app: typer.Typer) -> None:
+def test_a_governed_stream_is_said_to_be(run, app: typer.Typer) -> None:
     _, out, err = run(app, "S1.rate", "--scenario", EXAMPLES / "fence" / "scenario.yaml")
     assert "cara\topen\tread, assist, compute" in out
     assert err == "`S1` is governed: punctuations must allow each tuple as well\n"
 
 
-def test_without_a_scenario_the_subjects_are_shown(app: typer.Typer) -> None:
+def test_without_a_scenario_the_subjects_are_shown(run, app: typer.Typer) -> None:
     code, out, _ = run(app, "position.sid", "--policies", ACSTREAM / "policies.yaml")
     assert code == 0
     assert out.splitlines()[1].split("\t")[:4] == [
@@ -77,7 +69,7 @@ def test_without_a_scenario_the_subjects_are_shown(app: typer.Typer) -> None:
     ]
 
 
-def test_other_policies_for_a_scenario(app: typer.Typer, tmp_path: Path) -> None:
+def test_other_policies_for_a_scenario(run, app: typer.Typer, tmp_path: Path) -> None:
     path = tmp_path / "empty.yaml"
     path.write_text("version: 1\npolicies: []\n")
     _, out, _ = run(app, "Position.Pos", "--scenario", ACSTREAM / "scenario.yaml", "--policies", path)
@@ -93,13 +85,13 @@ def test_other_policies_for_a_scenario(app: typer.Typer, tmp_path: Path) -> None
         (["Postion.Pos", "--scenario", ACSTREAM / "scenario.yaml"], "unknown stream `Postion`"),
     ],
 )
-def test_bad_input_has_a_hint(app: typer.Typer, arguments: list[object], message: str) -> None:
+def test_bad_input_has_a_hint(run, app: typer.Typer, arguments: list[object], message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         run(app, *arguments)
     assert caught.value.hint
 
 
-def test_help_has_an_example(app: typer.Typer) -> None:
+def test_help_has_an_example(run, app: typer.Typer) -> None:
     code, out, _ = run(app, "--help")
     assert code == 0
     assert "Example: headgate who-can Position.Pos" in " ".join(out.split())

@@ -41,6 +41,26 @@ def read(text: str):
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "s = '\U0010ffff' AND s > 'z'",
+        "s = '\U00030000' AND s > 'z'",
+        "s LIKE '\U0010ffff%' AND s > 'z'",
+        "s IN ('\U0010ffff', '\U0010fffe') AND s > 'z'",
+        "s > '\U0002ffff' AND NOT s LIKE '\U0002ffff%'",
+        "s = '\U0002fffe' AND s > 'z'",
+    ],
+)
+def test_a_text_that_the_solver_cannot_hold_is_never_said_to_be_impossible(text: str) -> None:
+    assert can_hold([read(text)]).answer is not NO
+
+
+def test_a_text_that_the_solver_cannot_hold_implies_nothing_about_its_order() -> None:
+    assert implies([read("s = '\U0010ffff'")], read("s < 'z'")) is not YES
+    assert implies([read("s = '\U0010ffff'")], read("s = '\U0010ffff'")) is YES
+
+
+@pytest.mark.parametrize(
     ("text", "answer"),
     [
         ("x > 5 AND x < 6", NO),

@@ -35,6 +35,19 @@ def test_at_the_end_of_the_input_it_is_the_end_of_time() -> None:
     assert finished.end_epoch(stream(lateness=10)).value == END_OF_TIME
 
 
+def test_a_stream_that_never_sent_anything_is_idle_after_its_timeout_from_the_first_epoch_on() -> None:
+    quiet = stream(idle_timeout=60)
+    mark = Watermark().begin_epoch(1_000).begin_epoch(1_030).end_epoch(quiet)
+    assert [mark.idle(quiet, now) for now in (1_000, 1_059, 1_060)] == [False, False, True]
+    assert mark.value == START_OF_TIME
+    assert not mark.idle(stream(), 10**12), "without a timeout it is waited for"
+    assert not mark.observe(6, 1_050).begin_epoch(1_060).idle(quiet, 1_060), "it was heard"
+
+
+def test_before_the_first_epoch_nothing_is_idle() -> None:
+    assert not Watermark().idle(stream(idle_timeout=60), 10**12)
+
+
 def test_a_stream_is_idle_after_its_timeout_of_silence() -> None:
     mark = Watermark().observe(5, 1_000)
     quiet = stream(idle_timeout=60)

@@ -193,6 +193,29 @@ def test_an_idle_stream_that_speaks_again_is_waited_for_again() -> None:
     assert live.epoch(tup(52), at=1_110) == [(10, 2)]
 
 
+def test_a_stream_that_never_sent_anything_stops_holding_the_others_back() -> None:
+    live = Live("SELECT x FROM S UNION ALL SELECT x FROM T", T={"lateness": 5 * SECOND, "idle_timeout": 60 * SECOND})
+    assert live.epoch(tup(1, 1), at=1_000) == []
+    assert live.epoch(tup(2, 2), at=1_059) == []
+    assert live.epoch(tup(3, 3), at=1_060) == [(1, 1), (2, 2), (3, 3)]
+    assert live.epoch(tup(4, 4), tup(9, 5, "T"), at=1_061) == [(1, 1), (2, 2), (3, 3)], "it is waited for again"
+
+
+def test_windows_over_a_stream_that_never_sent_anything_close_after_its_timeout() -> None:
+    live = Live("SELECT count(*) AS x FROM S [RANGE 10 s] UNION ALL SELECT count(*) AS x FROM T [RANGE 10 s]")
+    live.epoch(tup(1), at=0)
+    live.epoch(tup(50), at=10)
+    assert live.epoch(at=100) == [], "T has no timeout"
+    live = Live(
+        "SELECT count(*) AS x FROM S [RANGE 10 s] UNION ALL SELECT count(*) AS x FROM T [RANGE 10 s]",
+        T={"idle_timeout": 60 * SECOND},
+    )
+    live.epoch(tup(1), at=0)
+    live.epoch(tup(50), at=10)
+    assert live.epoch(at=59) == []
+    assert live.epoch(at=60) == [(10, 1)]
+
+
 def test_without_a_timeout_a_silent_stream_is_waited_for_for_ever() -> None:
     live = Live("SELECT count(*) AS x FROM S [RANGE 10 s], T [RANGE 10 s]")
     live.epoch(tup(1), tup(2, stream="T"), at=0)

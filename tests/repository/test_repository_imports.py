@@ -18,6 +18,7 @@ STAGES = (
     "network",
     "scenario",
     "reference",
+    "columnar",
     "spark",
     "guard",
     "delivery",

@@ -10,15 +10,26 @@ import pytest
 from repository_tree import module_name, module_paths, tree_of
 
 SURFACE = {
+    "headgate": """
+        ConflictError FileError HeadgateError InputError ParseError Place StoreError TypeMismatchError UnknownNameError
+        WindowError
+    """,
     "headgate.decision.xacml": """
         Assignment Attribute AttributeFinder Attributes Clock DENY_OVERRIDES DENY_UNLESS_PERMIT Decision Effect
         Hierarchy MissingAttribute ONLY_ONE_APPLICABLE Obligation PERMIT_OVERRIDES Pdp Policy PolicyIdentifier
         PolicySet RawValue Request Response Result Status build_request evaluate_files read_json_request
         read_json_request_file read_json_response read_policy read_policy_file read_request read_request_file
-        read_response validate_file write_json_request write_json_response write_request write_request_v2
-        write_response write_response_v2
+        read_response validate_file write_json_request write_json_response write_policy write_request
+        write_request_v2 write_response write_response_v2
     """,
     "headgate.decision.timeline": "Audience Cell RoleColumn Sight Steps Timeline Tuples Version from_json to_json",
+    "headgate.delivery": """
+        AccessRequest Answer Client Deliver Duties DutyRecord EnforcementPoint Engine Handle PolicyBook Proxy
+        ReferenceEngine Running Subscription Verdict
+    """,
+    "headgate.guard": """
+        Guard Notification Outcome Settings Source catalog_of describe explain session table_schema without_dropped
+    """,
     "headgate.network": """
         AuthorisationClass CostModel Edge Kind MergedNetwork Network NetworkView Pruner Switch SwitchPunctuation
         SwitchState SwitchType Vertex classes_of common_prefixes cost explain_network is_common_prefix is_shared merge

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headgate.algebra.operators import Aggregate, Join, Operator, Output, Project, Select, Source
+from headgate.algebra.operators import Aggregate, Join, Operator, Output, Project, Secured, Select, Source, bare
 from headgate.algebra.transform import over_groups
 from headgate.algebra.window import AnyWindow, NowWindow, RangeWindow, RowsWindow, Window
 from headgate.errors import InputError, WindowError
@@ -56,11 +56,19 @@ def _selected(operator: Operator, conditions: tuple[Expression, ...]) -> Operato
 
 def block_of(project: Project) -> Block:
     """Take a block apart, wherever its predicates have been moved to."""
-    below = project.input
+    # INVARIANT: nobody gets the clauses of a rewritten query without its guards by accident.
+    if any(isinstance(operator, Secured) for operator in project.walk()):
+        raise InputError("a rewritten query is taken apart without its guards", hint="use `secured_block_of`")
+    return unguarded_block_of(project)
+
+
+def unguarded_block_of(project: Project) -> Block:
+    """The clauses of a block whose guards the caller enforces (`secure.py`)."""
+    below = bare(project.input)
     having: list[Expression] = []
     while isinstance(below, Select) and over_groups(below):
         having[:0] = conjuncts(below.predicate)
-        below = below.input
+        below = bare(below.input)
     aggregate = below if isinstance(below, Aggregate) else None
     region = aggregate.input if aggregate else below
     sources, ranges, where = region_of(region)

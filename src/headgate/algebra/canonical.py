@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from itertools import groupby, islice, permutations, product
 
 from headgate.algebra.block import region_of
-from headgate.algebra.operators import Aggregate, Operator, Project, Select, Source, Union
+from headgate.algebra.explain import explain
+from headgate.algebra.operators import Aggregate, Operator, Project, Secured, Select, Source, Union
 from headgate.algebra.transform import over_groups
 from headgate.model.expression.canonical import canonical
 from headgate.model.expression.nodes import Expression
@@ -31,6 +32,9 @@ def stable_hash(operator: Operator) -> str:
 
 def canonical_text(operator: Operator) -> str:
     """The canonical text of an operator and all below it."""
+    if any(isinstance(one, Secured) for one in operator.walk()):
+        # Guards are part of what it means. By their text alone: aliases count, which costs sharing and nothing else.
+        return f"secured({explain(operator)})"
     if isinstance(operator, Union):
         return "union(" + ", ".join(sorted(canonical_text(block) for block in operator.inputs)) + ")"
     return canonical_naming(operator)[0]

@@ -8,6 +8,9 @@
 
 An operator refuses inputs of another shape, columns its input does not have, and windows that mean nothing: whoever
 holds an operator holds a query that makes sense.
+
+Above a source, a join, an aggregate and below a projection, rewriting may put a secured operator (`secure.py`): it
+changes no shape, only what is seen. No spelling can say one.
 """
 
 from __future__ import annotations
@@ -124,7 +127,7 @@ class Join(Operator):
         if len(self.inputs) < 2 or len(self.ranges) != len(self.inputs):
             raise InputError("a join needs two or more inputs, each with a range")
         for operator in self.inputs:
-            if not isinstance(operator, Source | Select) or len(operator.sources) != 1:
+            if not isinstance(bare(operator), Source | Select) or len(operator.sources) != 1:
                 raise InputError("an input of a join is not a single stream", hint="join all streams at once")
         if min(self.ranges) < 0:
             raise WindowError("the range of a join is negative")
@@ -150,7 +153,7 @@ class Aggregate(Operator):
     calls: tuple[AggregateCall, ...]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.input, Source | Select | Join):
+        if not isinstance(bare(self.input), Source | Select | Join):
             raise InputError("an aggregate stands above a projection or another aggregate", hint="aggregate once")
         for key in self.keys:
             _require_known(key, self.input)
@@ -159,8 +162,8 @@ class Aggregate(Operator):
         self._check_window()
 
     def _check_window(self) -> None:
-        if isinstance(self.window, RangeWindow) and not 0 < self.window.slide <= self.window.size:
-            raise WindowError(f"the window {self.window} leaves gaps", hint="the slide is at most the range")
+        if isinstance(self.window, RangeWindow):
+            self.window.check_for_aggregate()
         for join in self.walk():
             if isinstance(join, Join):
                 if isinstance(self.window, RowsWindow):
@@ -247,7 +250,32 @@ class Union(Operator):
         return self.inputs[0].schema
 
 
+class Secured(Operator):
+    """An operator that rewriting puts above another: the same shape, and no cell that a policy withholds."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def input(self) -> Operator:
+            """What it guards."""
+
+    @property
+    def inputs(self) -> tuple[Operator, ...]:
+        return (self.input,)
+
+    @property
+    def schema(self) -> tuple[Field, ...]:
+        return self.input.schema
+
+
 OPERATORS = (Source, Select, Join, Aggregate, Project, Union)
+
+
+def bare(operator: Operator) -> Operator:
+    """The operator below what guards it."""
+    while isinstance(operator, Secured):
+        operator = operator.input
+    return operator
 
 
 def blocks_of(query: Operator) -> tuple[Project, ...]:
@@ -280,8 +308,8 @@ def _require_known(expression: Expression, below: Operator, aggregates: bool = F
 
 
 def _upper(operator: Operator) -> Iterator[Operator]:
-    """The operator and, through selections, the one it selects from."""
+    """The operator and, through selections and guards, the one it selects from."""
     yield operator
-    while isinstance(operator, Select):
+    while isinstance(operator, Select | Secured):
         operator = operator.input
         yield operator

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, cast
 
-from headgate.algebra.operators import Aggregate, Join, Operator, Project, Select, Union
+from headgate.algebra.operators import Aggregate, Join, Operator, Project, Secured, Select, Union
 
 
 def with_inputs(operator: Operator, change: Callable[[Operator], Operator]) -> Operator:
@@ -15,12 +16,12 @@ def with_inputs(operator: Operator, change: Callable[[Operator], Operator]) -> O
         return operator
     if isinstance(operator, Join | Union):
         return replace(operator, inputs=inputs)
-    assert isinstance(operator, Select | Aggregate | Project)
-    return replace(operator, input=inputs[0])
+    assert isinstance(operator, Select | Aggregate | Project | Secured)
+    return cast(Operator, replace(cast(Any, operator), input=inputs[0]))
 
 
 def over_groups(operator: Operator) -> bool:
-    """Whether the operator is an aggregate, or selections above one: HAVING."""
-    while isinstance(operator, Select):
+    """Whether the operator is an aggregate, or selections and guards above one: HAVING."""
+    while isinstance(operator, Select | Secured):
         operator = operator.input
     return isinstance(operator, Aggregate)

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 
 from headgate.errors import WindowError
 from headgate.model.duration import Duration, Extent, format_duration
-from headgate.model.instant import Instant
+from headgate.model.instant import DAY, Instant
+
+MAX_OVERLAP = 100_000
+"""How many windows of an aggregate one tuple may fall into: each is kept until it ends."""
+
+MAX_RANGE: Duration = 3_652_500 * DAY
+"""10,000 years: longer than the calendar is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,18 @@ class RangeWindow:
         last_start = time - time % self.slide
         first_start = last_start - (self.size - 1 - (time - last_start)) // self.slide * self.slide
         return range(first_start + self.size, last_start + self.size + 1, self.slide)
+
+    def check_for_aggregate(self) -> None:
+        """Refuse windows that leave gaps between them, that never end, or of which one tuple falls into too many."""
+        if self.slide > self.size:
+            raise WindowError(f"the window {self} leaves gaps", hint="the slide is at most the range")
+        if self.size > MAX_RANGE:
+            raise WindowError(f"the window {self} is longer than 10,000 years", hint="write a shorter range")
+        if -(-self.size // self.slide) > MAX_OVERLAP:
+            raise WindowError(
+                f"each tuple falls into {-(-self.size // self.slide):,} windows {self}",
+                hint=f"write a longer slide; the range is at most {MAX_OVERLAP:,} slides",
+            )
 
     @property
     def extents(self) -> tuple[Extent, Extent]:

@@ -7,18 +7,24 @@ from typing import Annotated, Any
 
 import typer
 
+from headgate.algebra.block import block_of
 from headgate.algebra.canonical import stable_hash
 from headgate.algebra.explain import explain as explain_plan
 from headgate.algebra.query import Query
 from headgate.algebra.spelling.cql import parse_cql, print_cql
 from headgate.algebra.spelling.json import query_to_json
+from headgate.algebra.uses import uses_of
 from headgate.cli.options import AsJson
 from headgate.cli.terminal import output, print_json
 from headgate.decision.decide import Decider
 from headgate.errors import InputError, UnknownNameError
 from headgate.model.closest import closest
+from headgate.model.subject import User
+from headgate.policy.model import Disclosure
+from headgate.rewrite.least_grant import least_grant
 from headgate.rewrite.pipeline import optimize
-from headgate.rewrite.verdict import decide_with, decisions_of
+from headgate.rewrite.secure import secure_query
+from headgate.rewrite.verdict import decisions_of
 from headgate.scenario.load import Scenario, load_scenario
 
 
@@ -67,9 +73,13 @@ def _decision(scenario: Scenario, query: Query, user: str) -> dict[str, Any]:
     decider = Decider(system.policies, system.streams)
     if user not in system.users:
         raise InputError(f"unknown user `{user}`", hint=closest(user, system.users))
-    verdict = decide_with(decider, query, system.users[user])
-    decisions = decisions_of(query, decider, system.users[user])
-    return {
+    subscriber = system.users[user]
+    secured = secure_query(decider, query, subscriber)
+    # Whoever explains has read the policies: the whole verdict is shown, and beside it what the user is told.
+    verdict = secured.verdict.told(Disclosure.CLAUSE)
+    decisions = decisions_of(query, decider, subscriber)
+    stages: dict[str, Any] = {
+        "uses": _uses(query),
         "decision": {
             alias: {"effect": one.effect.value, "reasons": [str(reason) for reason in one.reasons]}
             for alias, one in decisions.items()
@@ -77,7 +87,25 @@ def _decision(scenario: Scenario, query: Query, user: str) -> dict[str, Any]:
         "verdict": verdict.outcome.value,
         "reasons": list(verdict.reasons),
         "warnings": list(verdict.warnings),
+        "rewritten": explain_plan(secured.plan).split("\n") if secured.plan is not None else [],
+        "missing": _missing(decider, query, subscriber),
     }
+    if system.policies is not None and system.policies.defaults.disclosure is not Disclosure.CLAUSE:
+        stages["told"] = [*secured.verdict.reasons, *secured.verdict.warnings]
+    return stages
+
+
+def _uses(query: Query) -> list[str]:
+    used = (use for block in query.blocks for use in uses_of(block_of(block)))
+    return [f"{use.privilege} of `{use.source}.{use.column}`" for use in dict.fromkeys(used)]
+
+
+def _missing(decider: Decider, query: Query, user: User) -> list[str]:
+    """The smallest grants that would give a full answer, and the denies that would have to go."""
+    found = least_grant(decider, query, user)
+    if found is None:
+        return []
+    return [*found.statements, *(f"and without what `{name}` denies" for name in found.denied_by)]
 
 
 def _print(stages: dict[str, Any]) -> None:
@@ -93,6 +121,12 @@ def _print(stages: dict[str, Any]) -> None:
     show("optimised", stages["optimised"])
     show("hash", [stages["hash"]])
     if "verdict" in stages:
+        show("uses", stages["uses"])
         for alias, one in stages["decision"].items():
             show(f"decision for {stages['user']} on {alias}: {one['effect']}", one["reasons"])
         show(f"verdict for {stages['user']}: {stages['verdict']}", stages["reasons"] + stages["warnings"])
+        if "told" in stages:
+            show(f"what {stages['user']} is told", stages["told"])
+        show("rewritten", stages["rewritten"])
+        if stages["missing"]:
+            show("the smallest grant that would give all of it", stages["missing"])

@@ -12,6 +12,7 @@ from headgate.cli import explain as explain_command
 from headgate.cli import network as network_command
 from headgate.cli import run as run_command
 from headgate.cli import run_tests
+from headgate.cli import serve as serve_command
 from headgate.cli import simulate as simulate_command
 from headgate.cli import who_can as who_can_command
 from headgate.cli.terminal import BAD_INPUT, print_error
@@ -34,6 +35,7 @@ app.command()(network_command.network)
 app.command()(simulate_command.simulate)
 app.command()(check_command.check)
 app.command("who-can")(who_can_command.who_can)
+app.command()(serve_command.serve)
 app.add_typer(xacml)
 
 

@@ -19,6 +19,8 @@ from headgate.errors import FileError, HeadgateError, Place
 from headgate.scenario.expect import differences
 from headgate.scenario.load import load_scenario
 
+_ENDINGS = (".yaml", ".yml")
+
 
 @dataclass(frozen=True)
 class TestResult:
@@ -68,7 +70,8 @@ def run_tests(
 def _scenarios(paths: list[Path]) -> Iterator[Path]:
     for path in paths:
         if path.is_dir():
-            yield from sorted(one for one in path.rglob("*.yaml") if one.is_file() and _looks_like_scenario(one))
+            files = (one for one in path.rglob("*") if one.suffix in _ENDINGS and one.is_file())
+            yield from sorted(one for one in files if _looks_like_scenario(one))
         elif path.is_file():
             yield path
         else:

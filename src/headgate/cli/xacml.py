@@ -1,4 +1,4 @@
-"""`headgate xacml`: decide XACML requests and check XACML policies."""
+"""`headgate xacml`: decide XACML requests, check XACML policies, convert them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import typer
 
 from headgate.cli.options import AsJson
 from headgate.cli.terminal import BAD_INPUT, messages, output, print_json
+from headgate.cli.xacml_convert import convert
 from headgate.decision.xacml import evaluate_files, validate_file
 
 xacml = typer.Typer(
     name="xacml",
-    help="Decide XACML 2.0 and 3.0 requests, and check policies.",
+    help="Decide XACML 2.0 and 3.0 requests, check and convert policies.",
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -62,3 +63,6 @@ def validate(
         return
     for one in checked:
         output().print(f"{one['file']}: {one['id']} is valid", markup=False)
+
+
+xacml.command()(convert)

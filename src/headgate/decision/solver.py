@@ -195,11 +195,19 @@ def _text(value: str) -> Any:
     return z3.StringVal("".join(c if c.isascii() and c.isalnum() else f"\\u{{{ord(c):x}}}" for c in value))
 
 
+def _writable(value: str) -> bool:
+    """Whether z3 can hold the text. It has no character above U+2FFFF and would read the escape of one as text.
+
+    U+2FFFF itself is left out too: to z3 nothing but its own continuations comes after it, to us other texts do.
+    """
+    return max(value, default="") < "\U0002ffff"
+
+
 def _constant(_: _Encoder, node: nodes.Constant) -> _Term | None:
     if node.value is None:
         return _Term(_zero(node.type), z3.BoolVal(True))
-    if isinstance(node.value, str) and max(node.value, default="") > "\U0002ffff":
-        return None  # z3 has no such character, and would read its escape as text: left unknown
+    if isinstance(node.value, str) and not _writable(node.value):
+        return None
     literals: dict[bool, Callable[[Any], Any]] = {True: z3.IntVal}
     make = literals.get(node.type in _INTEGERS)
     if make is None:
@@ -279,7 +287,7 @@ def _like(encoder: _Encoder, node: nodes.Like) -> _Term | None:
     body = node.pattern.rstrip("%")
     if "\\" in node.pattern or "_" in body or "%" in body or not z3.is_string(operand.value):
         return None
-    if max(body, default="") > "\U0002ffff":
+    if not _writable(body):
         return None
     value = operand.value == _text(body) if body == node.pattern else z3.PrefixOf(_text(body), operand.value)
     return _Term(value, operand.null)
@@ -323,6 +331,17 @@ def _call(encoder: _Encoder, node: nodes.Call) -> _Term | None:
     return result
 
 
+def _case(encoder: _Encoder, node: nodes.Case) -> _Term | None:
+    result = encoder.term(node.otherwise)
+    for condition, then in reversed(node.branches):
+        term = encoder.term(then)
+        if term.value.sort() != result.value.sort():
+            return None  # numbers of several types are widened: left unknown
+        holds = encoder.truth(condition)
+        result = _Term(z3.If(holds, term.value, result.value), z3.If(holds, term.null, result.null))
+    return result
+
+
 _ENCODERS: dict[type[Expression], Callable[[_Encoder, Any], _Term | None]] = {
     nodes.Constant: _constant,
     nodes.ColumnRef: lambda encoder, node: encoder.column(cast(nodes.ColumnRef, node)),
@@ -336,5 +355,6 @@ _ENCODERS: dict[type[Expression], Callable[[_Encoder, Any], _Term | None]] = {
     nodes.Arithmetic: _arithmetic,
     nodes.Negate: _negate,
     nodes.Call: _call,
+    nodes.Case: _case,
 }
 """Kinds that are not here are unknowns."""

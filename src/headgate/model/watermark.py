@@ -19,7 +19,11 @@ class Watermark:
     value: Instant = START_OF_TIME
     seen: Instant = START_OF_TIME
     heard_at: Instant = START_OF_TIME
-    """Processing time of the last epoch that brought an element."""
+    """Processing time of the last epoch that brought an element; before there is any, of the first epoch."""
+
+    def begin_epoch(self, processing_time: Instant) -> Watermark:
+        """An epoch begins: from the first one on, a stream that never sent anything is waited for."""
+        return replace(self, heard_at=processing_time) if self.heard_at == START_OF_TIME else self
 
     def observe(self, time: Instant, processing_time: Instant) -> Watermark:
         """An element of this time was seen in the running epoch."""
@@ -36,7 +40,10 @@ class Watermark:
         return replace(self, value=END_OF_TIME, seen=END_OF_TIME)
 
     def idle(self, stream: StreamSchema, processing_time: Instant) -> bool:
-        """Whether the stream has been silent for so long that it holds the others back no more."""
+        """Whether the stream has been silent for so long that it holds the others back no more.
+
+        A stream that never sent anything is silent since the first epoch.
+        """
         return (
             stream.idle_timeout is not None
             and self.heard_at != START_OF_TIME

@@ -10,27 +10,22 @@ A text is parsed as a whole, then applied as a whole: a set of policies is never
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count, zip_longest
-from typing import ClassVar
+from itertools import count
 
 from pydantic import ValidationError
-from sqlglot.errors import TokenError
-from sqlglot.tokenizer_core import Token, TokenType
-from sqlglot.tokens import Tokenizer
 
 from headgate.errors import InputError, ParseError, Place, UnknownNameError
 from headgate.model.closest import closest
-from headgate.model.expression.tokens import DURATION, EVENT, TIME_OF_DAY
 from headgate.model.privilege import COMPUTE, listed_by
 from headgate.model.schema import StreamCatalog
 from headgate.policy.entry import PolicyEntry
 from headgate.policy.model import NamedEvent, Policy, PolicySet, Subject
 from headgate.policy.resolve import resolve_policy
-from headgate.policy.statement_parse import Source, StatementReader
+from headgate.policy.statement_parse import StatementReader
 from headgate.policy.statement_print import print_content, print_policy, print_statements
+from headgate.policy.statement_tokens import Source, cut_statements, statement_tokens
 
 __all__ = [
     "Grant",
@@ -43,13 +38,6 @@ __all__ = [
     "print_statements",
 ]
 
-MAX_TEXT = 16_000_000
-"""Characters of all statements together; each predicate has its own, smaller limit."""
-MAX_NUMBER = 400
-"""Characters of one number: more than any that fits, and few enough to convert."""
-
-_INTERNAL = {DURATION, EVENT, TIME_OF_DAY}
-_UNCLOSED = re.compile(r" from \d+:(\d+)$")
 _NOWHERE = Place()
 
 
@@ -85,10 +73,6 @@ class Revoke:
 Statement = Grant | Revoke | RevokePolicy
 
 
-class _StatementTokenizer(Tokenizer):
-    IDENTIFIERS: ClassVar = ['"', "`"]
-
-
 def parse_statements(
     text: str, catalog: StreamCatalog, events: Mapping[str, NamedEvent] | None = None, file: str = "<text>"
 ) -> list[Statement]:
@@ -97,7 +81,7 @@ def parse_statements(
     statements: list[Statement] = []
     joinable: dict[str, int] = {}
     known = dict(events or {})
-    for tokens in _cut(_tokens(source)):
+    for tokens in cut_statements(statement_tokens(source)):
         statement = _resolve(StatementReader(source, tokens), catalog, known)
         if not isinstance(statement, Grant):
             joinable = {}  # what stands before a REVOKE is done when it comes
@@ -110,39 +94,6 @@ def parse_statements(
             joinable[statement.policy.id] = len(statements)
         statements.append(statement)
     return statements
-
-
-def _tokens(source: Source) -> list[Token]:
-    if len(source.text) > MAX_TEXT:
-        raise source.error(0, f"the text has {len(source.text)} characters", f"the limit is {MAX_TEXT}")
-    try:
-        source.text.encode()
-        tokens = _StatementTokenizer().tokenize(source.text)
-    except UnicodeEncodeError as error:
-        raise source.error(error.start, "half of a character stands alone", "save the text as UTF-8") from None
-    except TokenError as error:
-        unclosed = _UNCLOSED.search(str(error.__context__))
-        raise source.error(
-            int(unclosed[1]) if unclosed else 0, "the text cannot be read", "is a quote left open?"
-        ) from error
-    for token, after in zip_longest(tokens, tokens[1:]):
-        if token.token_type is TokenType.NUMBER and len(token.text) > MAX_NUMBER:
-            raise source.error(token.start, "the number is too long", f"the limit is {MAX_NUMBER} digits")
-        if token.text in _INTERNAL and token.token_type is TokenType.VAR and after and after.text == "(":
-            raise source.error(token.start, f"unexpected `{token.text}`", "Headgate uses that name itself")
-    return tokens
-
-
-def _cut(tokens: list[Token]) -> Iterable[list[Token]]:
-    statement: list[Token] = []
-    for token in tokens:
-        if token.token_type is not TokenType.SEMICOLON:
-            statement.append(token)
-        elif statement:
-            yield statement
-            statement = []
-    if statement:
-        yield statement
 
 
 def _resolve(read: StatementReader, catalog: StreamCatalog, events: dict[str, NamedEvent]) -> Statement:

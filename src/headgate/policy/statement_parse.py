@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headgate.errors import ParseError, Place
+from headgate.policy.statement_tokens import Source
 
 _LITERALS = {TokenType.IDENTIFIER, TokenType.STRING, TokenType.NATIONAL_STRING, TokenType.NUMBER}
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
@@ -30,22 +30,6 @@ _SUBJECT_HINT = "write `ROLE r`, `USER u` or `PROFILE x = 'value'`"
 _DURING_HINT = "write `DURING (from, to)`, with `*` for an open end"
 _WINDOW_HINT = "write `WINDOW (SIZE 1 HOUR, STEP 1 HOUR)`"
 _MASK_HINT = "write null, zero, hash, redact, drop or (an expression)"
-
-
-class Source:
-    """The text of the statements, and the place of every offset."""
-
-    def __init__(self, text: str, file: str) -> None:
-        self.text = text
-        self.file = file
-        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
-
-    def place(self, offset: int) -> Place:
-        line = bisect_right(self._lines, offset)
-        return Place(line, offset - self._lines[line - 1] + 1, self.file)
-
-    def error(self, offset: int, message: str, hint: str) -> ParseError:
-        return ParseError(message, place=self.place(offset), hint=hint)
 
 
 class _Cursor:

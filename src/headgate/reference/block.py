@@ -15,8 +15,8 @@ from headgate.model.expression.nodes import AggregateCall, ColumnRef, Expression
 from headgate.model.expression.print import to_text
 from headgate.model.instant import Instant
 from headgate.model.privilege import ASSIST, READ
-from headgate.reference.coverage import Combination
 from headgate.policy.masking import DROPPED, masked
+from headgate.reference.coverage import Combination
 from headgate.reference.visibility import Visibility
 
 Row = dict[str, Value]

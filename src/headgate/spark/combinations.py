@@ -71,16 +71,16 @@ class Held:
         """Which columns of a source the frame looks at."""
         plan = self.plan.streams[self.key.streams[place]]
         alias = f"s{place}"
-        named = {"t", "e", "id", "h", "k"}
-        named |= {f"u{number}" for number in range(words(self.plan.width))}
-        named |= {f"f{number}" for number in range(words(len(plan.facts)))}
+        named = {"t", "e", "h"} | {f"u{number}" for number in range(words(self.plan.width))}
+        if plan.facts:
+            named |= {"k", *(f"f{number}" for number in range(words(len(plan.facts))))}
         named |= {f"r{plan.schema.position(name)}" for name in plan.sealed}
         named |= {f"d{number}" for number in range(len(plan.derived))}
         for entry in self.plan.frames[self.key]:
             block = entry.plan.block
             if block.window is not None:
                 # The order of tuples, which some functions need, looks at every column.
-                return frozenset(named | {f"c{number}" for number in range(len(plan.schema.columns))})
+                return frozenset(named | {"id"} | {f"c{number}" for number in range(len(plan.schema.columns))})
             for expression in (*block.where, *(output.expression for output in block.outputs)):
                 named |= {f"c{plan.schema.position(one.name)}" for one in columns_of(expression) if one.source == alias}
         named |= {f"c{plan.schema.position(name)}" for name in self._matched(alias)}

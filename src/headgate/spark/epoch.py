@@ -245,7 +245,12 @@ class EpochRunner:
             for entry in self._planned.plan.frames[key]
         }
         counted = {place: state.counted.get(place, (0, 0, None)) for place in sorted(places)}
-        rows = log.tuples(segments, [path for _, _, path in counted.values() if path])
+        wanted: dict[str, frozenset[str]] = {}
+        for key, span in due.items():
+            held = Held(self._planned.plan, key, span, epoch.number, frozenset(), {})
+            for place, stream in enumerate(key.streams):
+                wanted[stream] = wanted.get(stream, frozenset()) | held.columns(place)
+        rows = log.tuples(segments, [path for _, _, path in counted.values() if path], wanted)
         totals = {place: (total, given) for place, (total, given, _) in counted.items()}
         task = held_task(self._shared, epoch, due, totals, self._limit)
         return rows.coalesce(1).mapInArrow(task, self._output)

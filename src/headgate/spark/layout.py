@@ -143,7 +143,7 @@ def output_table(
 ) -> pa.Table:
     """Rows of one part, all other columns NULL."""
     count = len(notes) if notes is not None else (given if given is not None else kept[1]).num_rows  # type: ignore[index]
-    columns: dict[str, pa.Array] = {"part": pa.array([part] * count, pa.string())}
+    columns: dict[str, pa.Array] = {"part": pa.repeat(pa.scalar(part, pa.string()), count)}
     if notes is not None:
         columns["note"] = pa.array(notes, pa.string())
     if given is not None:

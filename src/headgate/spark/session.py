@@ -25,7 +25,8 @@ ENGINE_SETTINGS = {
     # A task's tuples are judged together: what a batch costs beside its rows is paid once.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "250000",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
-    "spark.sql.parquet.enableVectorizedReader": "true",
+    # An epoch's rows, tuples and notes go to folders of their own; sorting them first would cost more than writing.
+    "spark.sql.maxConcurrentOutputFileWriters": "200",
     # Deciding anew after every stage costs more than epochs of this size have to gain.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.streaming.metricsEnabled": "false",

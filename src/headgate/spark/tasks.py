@@ -223,8 +223,7 @@ def held_task(
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         common = shared()
-        table = _gathered(batches)
-        held, states = _held(table, common, counted)
+        held, states = _held(batches, common, counted)
         work = HeldWork(common.plan, epoch.version, epoch.number, spans, epoch.strategy, epoch.off, limit, states)
         yield from _results(work.run(held), common, common.output)
         yield from _counted(work, common, epoch)
@@ -240,32 +239,43 @@ def holder_of(place: tuple[int, int]) -> int:
 
 
 def _held(
-    table: pa.Table | None, shared: Shared, counted: Mapping[tuple[int, int], tuple[int, int]]
+    batches: Batches, shared: Shared, counted: Mapping[tuple[int, int], tuple[int, int]]
 ) -> tuple[dict[str, Tuples], dict[tuple[int, int], Counted]]:
     """The tuples of each stream that are free, and those that windows of rows hold."""
+    found = list(batches)
     held: dict[str, Tuples] = {}
     states = {place: Counted(None, total, given) for place, (total, given) in counted.items()}
     for place, stream in enumerate(shared.streams):
-        name = f"kept{place}"
-        if table is None or name not in table.column_names:
+        tables = [one for batch in found if (one := _of_stream(batch, f"kept{place}")) is not None]
+        if not tables:
             continue
-        structs = table.column(name).combine_chunks()
-        structs = structs if isinstance(structs, pa.StructArray) else structs.chunk(0)
-        structs = structs.filter(structs.is_valid())
-        if not len(structs):
-            continue
-        own = pa.Table.from_arrays(structs.flatten(), names=[field.name for field in structs.type])
+        own = pa.concat_tables(tables)
         part = part_of(own, shared.plan.streams[stream], shared.plan.width)
-        holders = own.column("h").to_numpy()
+        holders, epochs = own.column("h").to_numpy(), own.column("e").to_numpy()
+        if (holders == FREE).all():
+            held[stream] = Tuples(part, epochs)
+            continue
         free = np.flatnonzero(holders == FREE)
         if len(free):
-            held[stream] = Tuples(part.take(free), own.column("e").to_numpy()[free])
+            held[stream] = Tuples(part.take(free), epochs[free])
         for one, state in states.items():
             rows = np.flatnonzero(holders == holder_of(one))
             if len(rows):
                 # They stand in the order in which they were counted.
                 state.held = part.take(rows[np.argsort(part.uids[rows], kind="stable")])
     return held, states
+
+
+def _of_stream(batch: pa.RecordBatch, name: str) -> pa.Table | None:
+    """The tuples of one stream in a batch; a file has those of one stream, so that mostly it is all or none."""
+    if name not in batch.schema.names:
+        return None
+    structs = batch.column(name)
+    if structs.null_count == len(structs):
+        return None
+    if structs.null_count:
+        structs = structs.filter(structs.is_valid())
+    return pa.Table.from_arrays(structs.flatten(), names=[field.name for field in structs.type])
 
 
 def _counted(work: HeldWork, shared: Shared, epoch: Epoch) -> Iterator[pa.RecordBatch]:

@@ -49,12 +49,26 @@ class WindowLog:
             ]
         )
 
-    def tuples(self, segments: Iterable[Segment], counted: Iterable[str] = ()) -> DataFrame:
-        """All tuples of these segments, and of windows of rows: a column for each stream."""
+    def tuples(
+        self,
+        segments: Iterable[Segment],
+        counted: Iterable[str] = (),
+        wanted: Mapping[str, frozenset[str]] | None = None,
+    ) -> DataFrame:
+        """All tuples of these segments, and of windows of rows: a column for each stream, with the columns wanted."""
+        schema = self._schema if wanted is None else self._pruned(wanted)
         paths = [self._storage.path(one.path) for one in segments] + [self._storage.path(path) for path in counted]
         if not paths:
-            return self._spark.createDataFrame([], self._schema)
-        return self._spark.read.schema(self._schema).parquet(*paths)
+            return self._spark.createDataFrame([], schema)
+        return self._spark.read.schema(schema).parquet(*paths)
+
+    def _pruned(self, wanted: Mapping[str, frozenset[str]]) -> StructType:
+        fields = []
+        for place, name in enumerate(self._streams):
+            if name in wanted:
+                kept = [one for one in self._schema[place].dataType if one.name in wanted[name]]  # type: ignore[attr-defined]
+                fields.append(StructField(f"kept{place}", StructType(kept)))
+        return StructType(fields)
 
     def of_stream(self, segments: Iterable[Segment], stream: str, since: Instant) -> DataFrame:
         """The tuples of one stream from some time on."""

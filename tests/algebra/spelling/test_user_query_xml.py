@@ -10,6 +10,7 @@ from core_laws import CORE_LAW
 from headgate.algebra.spelling.cql import parse_cql
 from headgate.algebra.spelling.draft import MAX_BYTES
 from headgate.algebra.spelling.user_query_xml import parse_user_query_xml, print_user_query_xml
+from headgate.algebra.window import MAX_OVERLAP
 from headgate.errors import InputError, ParseError, TypeMismatchError, UnknownNameError, WindowError
 from headgate.model.datatype import DataType
 from headgate.model.schema import Column, StreamCatalog, StreamSchema
@@ -298,7 +299,7 @@ def queries(draw: st.DrawFn) -> str:
     call = st.builds("{}({})".format, function, st.sampled_from(NUMBERS)) | st.just("count(*)")
     calls = draw(st.lists(call, min_size=1, max_size=3, unique=True))
     size = draw(st.integers(1, 10**7))
-    slide = draw(st.integers(1, size))
+    slide = draw(st.integers(-(-size // MAX_OVERLAP), size))
     window = draw(st.sampled_from([f"ROWS {size}, SLIDE {slide}", f"RANGE {size} us, SLIDE {slide} us"]))
     return f"SELECT {', '.join(calls)} FROM weather [{window}]{where}"
 

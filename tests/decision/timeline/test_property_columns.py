@@ -73,10 +73,13 @@ def test_property_audiences_see_what_the_reference_lets_them(said, seed, retroac
     for attribute in ATTRIBUTES:
         columns = [seen[attribute].of(number) for number in range(len(audiences))]
         words = seen[attribute].words(len(audiences))
+        anybody = seen[attribute].by_anybody()
         for row, (tid, time, moment) in enumerate(zip(tids, tuples.times.tolist(), nows, strict=True)):
             cell = reference.Cell(one, tid, attribute, time)
             expected = [_sees(both.expected, audience, cell, moment) for audience in audiences]
             assert [bool(column[row]) for column in columns] == expected
+            assert bool(anybody[row]) == any(expected)
+            assert seen[attribute].bitmaps[seen[attribute].numbers[row]] == int(words[row, 0])
             assert [bool(int(words[row, 0]) >> number & 1) for number in range(len(audiences))] == expected
 
 

@@ -13,7 +13,8 @@ EXPORTED = """
     MissingAttribute ONLY_ONE_APPLICABLE Obligation PERMIT_OVERRIDES Pdp Policy PolicyIdentifier PolicySet RawValue
     Request Response Result Status build_request evaluate_files read_json_request read_json_request_file
     read_json_response read_policy read_policy_file read_request read_request_file read_response validate_file
-    write_json_request write_json_response write_request write_request_v2 write_response write_response_v2
+    write_json_request write_json_response write_policy write_request write_request_v2 write_response
+    write_response_v2
 """
 
 

@@ -38,7 +38,9 @@ def parse_cql(text: str, catalog: StreamCatalog) -> Operator:
             tokens.pop()
         query = _Reader(text, catalog, windows).query(parse_tokens(tokens, text))
     except RecursionError:
-        raise ParseError("nested too deeply", place=Place(1, 1)) from None
+        raise ParseError(
+            "nested too deeply", place=Place(1, 1), hint="write fewer UNION ALL in one query, or shorter conditions"
+        ) from None
     except InputError as error:
         raise error.at(Place(1, 1)) from error.__cause__
     if windows:

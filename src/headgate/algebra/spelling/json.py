@@ -22,6 +22,8 @@ MAX_DEPTH = 100
 
 def query_to_json(query: Operator) -> Json:
     """The query as a JSON object; it reads back as the same query."""
+    if type(query) not in _WRITERS:
+        raise InputError("a rewritten query has no spelling", hint="write the query as it was asked")
     return _WRITERS[type(query)](query)
 
 
@@ -72,7 +74,7 @@ class _Reader:
     def operator(self, value: object, path: str) -> Operator:
         fields = _object(value, path)
         if path.count(".input") > MAX_DEPTH:
-            raise ParseError("the query is nested too deeply")
+            raise ParseError("the query is nested too deeply", hint=f"the limit is {MAX_DEPTH} levels")
         kind = fields.get("operator")
         readers = {
             "source": self.source,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from headgate.decision.analysis.box import Name
-from headgate.model.datatype import DataType, Value
+from headgate.model.datatype import DataType, Value, in_range
 from headgate.model.expression import nodes
 from headgate.model.expression.canonical import canonical
 from headgate.model.expression.evaluate import evaluate, is_true
@@ -58,8 +58,9 @@ class _Guesser:
         """Give the first column of the target a value; if it computes with the column, that is a try and no more."""
         column = next(iter(columns_of(target)), None)
         if column is not None:
-            fitted = float(value) if column.type is DataType.DOUBLE and isinstance(value, int) else value
-            self.values[column.source, column.name] = fitted
+            fitted = float(value) if column.type is DataType.DOUBLE and type(value) is int else value
+            if _fits(fitted, column.type):
+                self.values[column.source, column.name] = fitted
 
     def comparison(self, goal: nodes.Comparison, _: int) -> None:
         sign: str = goal.sign
@@ -90,6 +91,16 @@ class _Guesser:
         for part in goal.operands:
             if not is_true(part, self.cell):
                 self.repair(part, turn)
+
+
+def _fits(value: Value, kind: DataType) -> bool:
+    """Whether a column of this type can hold the value: `length(c) > 3` must not make a number of the text `c`."""
+    if value is None:
+        return True
+    if kind in (DataType.INT, DataType.BIGINT):
+        return type(value) is int and in_range(value, kind)
+    kinds: dict[DataType, type] = {DataType.STRING: str, DataType.BOOLEAN: bool, DataType.DOUBLE: float}
+    return type(value) is kinds.get(kind, int)
 
 
 def _beside(value: Value, sign: str) -> Value:

@@ -32,6 +32,7 @@ from headgate.decision.xacml.read_response import read_response
 from headgate.decision.xacml.request import Attribute, Attributes, RawValue, Request, build_request
 from headgate.decision.xacml.response import Response, Result
 from headgate.decision.xacml.syntax import Policy, PolicySet
+from headgate.decision.xacml.write_policy import write_policy
 from headgate.decision.xacml.write_request import write_request, write_request_v2
 from headgate.decision.xacml.write_response import write_response, write_response_v2
 
@@ -72,6 +73,7 @@ __all__ = [
     "validate_file",
     "write_json_request",
     "write_json_response",
+    "write_policy",
     "write_request",
     "write_request_v2",
     "write_response",

@@ -24,6 +24,13 @@ class Repository:
         return max(fitting, key=lambda policy: _numbers(policy.version), default=None)
 
 
+def has_references(policy: Policy | PolicySet | Reference) -> bool:
+    """Whether a policy means something only together with others."""
+    if isinstance(policy, PolicySet):
+        return any(has_references(child) for child in policy.children)
+    return isinstance(policy, Reference)
+
+
 def fits(version: str, reference: Reference) -> bool:
     """Whether a version satisfies the patterns of a reference.
 

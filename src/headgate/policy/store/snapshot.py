@@ -13,6 +13,7 @@ from typing import TypeVar
 from headgate.errors import ConflictError, InputError, Place, UnknownNameError
 from headgate.model.closest import closest
 from headgate.model.expression.nodes import EventRef, walk
+from headgate.model.roles import close_roles
 from headgate.model.schema import StreamCatalog
 from headgate.model.subject import User
 from headgate.policy.model import Defaults, NamedEvent, Policy, PolicySet
@@ -20,7 +21,7 @@ from headgate.policy.resolve import resolve_policy
 from headgate.policy.store import codec
 from headgate.policy.store.content import Content, Kind
 from headgate.policy.store.frozen import FrozenMapping
-from headgate.policy.store.role import Role, check_roles, effective_roles, require_declared
+from headgate.policy.store.role import Role, check_roles, included_by, require_declared
 
 Thing = TypeVar("Thing")
 
@@ -104,10 +105,11 @@ def _roles(content: Content) -> Mapping[str, Role]:
 
 def _users(content: Content, roles: Mapping[str, Role]) -> Mapping[str, User]:
     declared = _each(content, Kind.USERS, lambda text, _: codec.decode_user(text))
+    includes = included_by(roles)
     users = {}
     for user in declared.values():
         require_declared(user.roles, roles, f"user `{user.id}` has")
-        users[user.id] = User(user.id, effective_roles(user.roles, roles), user.profile)
+        users[user.id] = User(user.id, close_roles(user.roles, includes), user.profile)
     return FrozenMapping(users)
 
 

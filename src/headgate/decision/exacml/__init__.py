@@ -1,0 +1,1 @@
+"""eXACML+ on top of XACML: obligations about streams, and grants turned into XACML and back."""

@@ -1,0 +1,22 @@
+"""Guarded Spark: any query of a user is rewritten inside Catalyst before it runs (GuardSpark++)."""
+
+from headgate.guard.guard import Guard
+from headgate.guard.objects import Source
+from headgate.guard.outcome import Notification, Outcome
+from headgate.guard.schema import catalog_of, table_schema
+from headgate.guard.session import describe, explain, session, without_dropped
+from headgate.guard.settings import Settings
+
+__all__ = [
+    "Guard",
+    "Notification",
+    "Outcome",
+    "Settings",
+    "Source",
+    "catalog_of",
+    "describe",
+    "explain",
+    "session",
+    "table_schema",
+    "without_dropped",
+]

@@ -1,0 +1,91 @@
+"""Columns that travel with each row from a leaf to where a decision needs them: marks, group sizes, row numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from headgate.guard.compliance import Cover
+from headgate.guard.plan import Node
+from headgate.guard.vocabulary import PASSING
+
+_CARRYING = PASSING - {"Distinct", "Deduplicate", "DeduplicateWithinWatermark", "GuardBarrier"}
+_REPEATING = frozenset(("Join", "Generate"))
+_BOTH_SIDES = frozenset(("INNER", "CROSS", "LEFT OUTER", "RIGHT OUTER", "FULL OUTER"))
+
+
+class Carriage:
+    """Notes what each node on a way has to hand on."""
+
+    def __init__(self, carry: dict[int, list[str]], groups: dict[int, list[dict[str, str]]]) -> None:
+        self._carry = carry
+        self._groups = groups
+        self._leaves: dict[int, list[dict[str, Any]]] = {}
+        self._known: set[tuple[int, int, str]] = set()
+        self._count = 0
+
+    def to_root(self, leaf: Node, root: Node) -> str | None:
+        """The key of a column that gets from the leaf to the root; None where there is no way."""
+        way = list(_way(leaf, root))
+        if not way or (way[-1] is not root and leaf is not root):
+            return None
+        if leaf is root:
+            way = []
+        key = self._key()
+        for node in way:
+            if node.name in ("Project", "Aggregate"):
+                self._carry[node.id].append(key)
+        return key
+
+    def group(self, leaf: Node, aggregate: Node, cover: Cover) -> str | None:
+        """Have the groups of an aggregate checked against what the policies ask for; a problem where that cannot be."""
+        if (leaf.id, aggregate.id, cover.key) in self._known:
+            return None
+        self._known.add((leaf.id, aggregate.id, cover.key))
+        way = list(_way(leaf, aggregate))
+        if not way or way[-1] is not aggregate or any(node.name == "Aggregate" for node in way[:-1]):
+            return f"through `{_stop(leaf, aggregate)}`"
+        need = self._key()
+        entry = {"need": need}
+        self._leaves.setdefault(leaf.id, []).append({"key": need, "value": cover.need})
+        keys = [need]
+        if any(node.name in _REPEATING for node in way):
+            # A joined row is not one more tuple: distinct rows of the table are counted.
+            entry["row"] = self._key()
+            self._leaves[leaf.id].append({"key": entry["row"], "row": True})
+            keys.append(entry["row"])
+        for node in way[:-1]:
+            if node.name == "Project":
+                self._carry[node.id].extend(keys)
+        self._groups[aggregate.id].append(entry)
+        return None
+
+    def finish(self, guards: dict[int, dict[str, Any]]) -> None:
+        """Put what is carried for groups into the guards of the leaves."""
+        for leaf, columns in self._leaves.items():
+            guards.setdefault(leaf, {}).setdefault("carried", []).extend(columns)
+
+    def _key(self) -> str:
+        self._count += 1
+        return f"headgate_{self._count}"
+
+
+def _way(leaf: Node, target: Node) -> Iterator[Node]:
+    """The nodes above the leaf up to the target, as far as rows keep the columns that are put beside them."""
+    below, node = leaf, leaf.parent
+    while node is not None:
+        if node.name == "Join" and node.facts["type"] not in _BOTH_SIDES and node.children[0] is not below:
+            return
+        if node.name not in _CARRYING and node.name not in ("Project", "Aggregate", "Join"):
+            return
+        yield node
+        if node is target:
+            return
+        below, node = node, node.parent
+
+
+def _stop(leaf: Node, target: Node) -> str:
+    last = leaf
+    for node in _way(leaf, target):
+        last = node
+    return last.parent.name if last.parent is not None else target.name

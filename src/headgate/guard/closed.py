@@ -1,0 +1,145 @@
+"""Closed by default: what a plan may contain at all, whatever the policies say about data.
+
+Each refusal says what would be needed. Nothing passes because it was not understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from headgate.guard.objects import Objects, plain_path
+from headgate.guard.plan import Description, Expression, Node
+from headgate.guard.settings import NO_TIME, Settings
+from headgate.guard.vocabulary import (
+    ADMINISTRATORS_ONLY,
+    AGGREGATE_FUNCTIONS,
+    COMMANDS,
+    GOVERNED,
+    HANDING_OVER,
+    NODES,
+    RANKING,
+    ROW_EXPRESSIONS,
+    SINKS,
+    WRITES,
+    setting_allowed,
+)
+from headgate.model.schema import StreamCatalog
+from headgate.model.subject import User
+
+_SUBQUERIES = frozenset(("ScalarSubquery", "Exists", "ListQuery", "LateralSubquery"))
+_LIBRARIES = ("org.apache.spark.ml.", "org.apache.spark.mllib.", "org.graphframes.")
+"""Functions that Spark's own libraries put into plans; their classes are on the server, not the user's."""
+
+
+def objections(
+    description: Description, user: User, objects: Objects, catalog: StreamCatalog, settings: Settings
+) -> Iterator[str]:
+    """Everything in a plan that is not on the lists, as messages."""
+    check = _Check(description.names, user, objects, catalog, settings)
+    for key, value in description.settings.items():
+        if not setting_allowed(key, value):
+            yield f"the setting `{key}` may not be changed; reset it, or ask an administrator to set it for all"
+    for node in description.nodes:
+        yield from check.node(node)
+        if node.name not in HANDING_OVER and node.name not in GOVERNED:
+            for expression in node.expressions:
+                for one in expression.walk():
+                    yield from check.expression(one)
+
+
+class _Check:
+    def __init__(
+        self,
+        names: Mapping[int, str],
+        user: User,
+        objects: Objects,
+        catalog: StreamCatalog,
+        settings: Settings,
+    ) -> None:
+        self.names = names
+        self.user = user
+        self.objects = objects
+        self.catalog = catalog
+        self.settings = settings
+        self.administrator = user.id in settings.administrators
+
+    def node(self, node: Node) -> Iterator[str]:
+        if node.name in COMMANDS:
+            yield from self._command(node)
+        elif node.name in ADMINISTRATORS_ONLY:
+            if not self.administrator:
+                yield "EXPLAIN shows policies and files; it is for administrators"
+        elif node.name in WRITES:
+            yield from self._write(node)
+        elif node.name not in NODES:
+            yield f"`{node.name}` is not among the operations that the guard understands"
+        elif node.name == "View" and _is_global(node.facts["name"]):
+            yield f"the view `{node.facts['name']}` belongs to all sessions; make a view of your own"
+        elif node.name in GOVERNED and node.out and self.objects.object_of(node) is None:
+            yield f"{_source_text(node)} is not known; an administrator has to say which table of the policies it is"
+        elif node.name in GOVERNED and node.out and (problem := self._misread(node)):
+            yield problem
+        elif node.name in GOVERNED and not node.out and node.facts.get("class") not in SINKS:
+            yield f"{_source_text(node)} is not a sink that the guard knows"
+
+    def _misread(self, node: Node) -> str | None:
+        table = self.objects.object_of(node)
+        assert table is not None
+        columns = tuple(one for one in self.catalog.stream(table).names if one != NO_TIME)
+        return self.objects.misread(node, tuple(self.names[one] for one in node.out), columns)
+
+    def _command(self, node: Node) -> Iterator[str]:
+        if node.name in ("SetCommand", "ResetCommand"):
+            key = node.facts["key"]
+            if not key:
+                yield f"{node.name} without a key is not allowed; name one setting"
+            elif not setting_allowed(key, None):
+                done = "changed" if node.facts.get("sets", node.name == "ResetCommand") else "read"
+                yield f"the setting `{key}` may not be {done}; ask an administrator"
+        elif node.name == "CreateViewCommand" and node.facts["kind"] != "LocalTempView":
+            yield "only temporary views of your own session may be made; use CREATE TEMPORARY VIEW"
+        elif node.facts.get("extended"):
+            yield "DESCRIBE EXTENDED shows where files are; leave EXTENDED out"
+
+    def _write(self, node: Node) -> Iterator[str]:
+        path = node.facts.get("path")
+        parts = plain_path(path) if path else ()
+        allowed = [plain_path(one) for one in self.settings.writable]
+        if "table" in node.facts or not any(parts[: len(one)] == one for one in allowed):
+            where = f"`{path}`" if path else "this sink"
+            yield f"writing to {where} is not allowed; an administrator has to add a folder to `writable`"
+
+    def expression(self, one: Expression) -> Iterator[str]:
+        match one.kind:
+            case "aggregate":
+                if one.name not in AGGREGATE_FUNCTIONS:
+                    yield f"the aggregate `{one.name}` is not among the functions that the guard understands"
+            case "subquery":
+                if one.name not in _SUBQUERIES:
+                    yield f"`{one.name}` is not among the subqueries that the guard understands"
+            case "function":
+                yield from self._function(one)
+
+    def _function(self, one: Expression) -> Iterator[str]:
+        if one.name == "ScalaUDF" and one.by.startswith(_LIBRARIES):
+            return
+        if one.name in ("PythonUDF", "ScalaUDF"):
+            if not self.settings.function_granted(self.user, one.label):
+                yield f"the function `{one.label or 'unnamed'}` is the user's own; it has to be granted by name"
+        elif one.name not in ROW_EXPRESSIONS and one.name not in RANKING and one.name not in AGGREGATE_FUNCTIONS:
+            yield f"`{one.name}` is not among the functions that the guard understands"
+
+
+def _is_global(name: str) -> bool:
+    return "global_temp" in [part.strip("`").lower() for part in name.split(".")]
+
+
+def _source_text(node: Node) -> str:
+    facts = node.facts
+    if "table" in facts:
+        return f"the table `{facts['table']}`"
+    if facts.get("source") == "files":
+        return "the folder that is read"
+    if facts.get("source") == "jdbc":
+        return f"the database table `{facts['name']}`"
+    return f"the source `{facts.get('name', node.name)}`"

@@ -1,0 +1,295 @@
+"""Compliance: what the policies say to each use of a table's columns, as conditions that can be put to Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headgate.decision.decide import Decider, Request
+from headgate.decision.guard import Clause, Guard
+from headgate.decision.index import PolicyIndex
+from headgate.guard.lower import Columns, NotLoweredError, Term, call, columns_by_id, lower, masked_term
+from headgate.guard.plan import Node
+from headgate.guard.purposes import Use
+from headgate.guard.vocabulary import COMPUTE
+from headgate.model.datatype import DataType
+from headgate.model.duration import Extent
+from headgate.model.expression.nodes import AGGREGATES
+from headgate.model.privilege import ASSIST, READ
+from headgate.model.subject import User
+from headgate.policy.bind import Environment
+from headgate.policy.model import NULL_MASK, Mask, PolicySet
+
+# A plain query has no window, so a policy that asks for one of some size gives it nothing.
+_NO_WINDOW = (Extent(0), Extent(0))
+
+
+@dataclass(frozen=True)
+class Cover:
+    """For which cells a use is covered: everywhere where `where` is None, nowhere where `never` is set."""
+
+    where: Term | None = None
+    never: bool = False
+    need: Term | None = None
+    """The least group size among the grants that cover a cell, NULL where none does; None if no size is asked for."""
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def always(self) -> bool:
+        return not self.never and self.where is None
+
+    @property
+    def key(self) -> str:
+        """Equal for equal conditions."""
+        return "never" if self.never else json.dumps(self.where, sort_keys=True)
+
+
+NEVER = Cover(never=True)
+
+
+@dataclass(frozen=True)
+class Access:
+    """The answer for one leaf: a cover for each column and privilege, and what masks a column."""
+
+    leaf: Node
+    table: str
+    owner: str | None
+    names: Mapping[int, str]
+    types: Mapping[int, str]
+    covers: Mapping[tuple[int, str], Cover]
+    guards: Mapping[tuple[int, str], Guard]
+    masks: Mapping[int, Mask]
+    columns: Columns = field(repr=False)
+    problem: str | None = None
+
+    def cover(self, column: int, privilege: str) -> Cover:
+        return self.covers.get((column, privilege), NEVER)
+
+    def mask(self, column: int) -> Mask:
+        """The mask of the deny that withholds the column altogether, else of the subject's first grant."""
+        guard = self.guards.get((column, READ), Guard())
+        denial = next((one for one in guard.denies if one.condition is None), None)
+        return (denial.mask or NULL_MASK) if denial else self.masks.get(column, NULL_MASK)
+
+    def hidden(self, column: int, value: Term) -> Term:
+        """What is shown of a cell that is not covered: the mask of whichever deny holds, else of the first grant."""
+        kind = self.types[column]
+        term = self._masked(self.masks.get(column, NULL_MASK), value, kind)
+        guard = self.guards.get((column, READ), Guard())
+        for clause in reversed(guard.denies):
+            mask = self._masked(clause.mask or NULL_MASK, value, kind)
+            if mask != term:
+                holds = {"type": "boolean", "value": True} if clause.condition is None else _holds(clause, self.columns)
+                term = call("masked", holds, call("fit", mask, value), term)
+        return term
+
+    def _masked(self, mask: Mask, value: Term, kind: str) -> Term:
+        try:
+            return masked_term(mask, value, kind, self.columns)
+        except NotLoweredError:
+            return masked_term(NULL_MASK, value, kind, self.columns)
+
+
+@dataclass
+class _Decided:
+    """What the policies have already said to one user about one table."""
+
+    guards: dict[tuple[str, str], Guard] = field(default_factory=dict)
+    masks: dict[str, Mask] = field(default_factory=dict)
+
+
+_KEPT = 10_000
+"""Users and tables whose answers are kept; then all are forgotten."""
+
+
+class Compliance:
+    """Asks one version of the policies."""
+
+    def __init__(self, decider: Decider) -> None:
+        self.decider = decider
+        policies = decider.policies
+        joint = tuple(one for one in policies.policies if one.joint and one.deny) if policies else ()
+        self._joint_denials = PolicyIndex(PolicySet(joint))
+        self._known: dict[object, _Decided] = {}
+
+    def judge(
+        self,
+        leaf: Node,
+        table: str,
+        names: Mapping[int, str],
+        types: Mapping[int, str],
+        uses: Sequence[Use],
+        counted: bool,
+        user: User,
+        environment: Environment,
+    ) -> Access:
+        """What the user may do with the columns of a leaf that reads this table."""
+        schema = self.decider.catalog.stream(table)
+        # INVARIANT: a column counts as the one that the policies know only if nothing about it was the user's choice.
+        by_path = leaf.facts.get("source") == "files" and "table" not in leaf.facts
+        known = {
+            one: column.name
+            for one in leaf.out
+            if (column := schema.find(names[one])) is not None
+            and fits(column.type, types[one])
+            and (not by_path or column.name == names[one])
+        }
+        ids = {name.lower(): one for one, name in known.items()}
+        wanted = dict.fromkeys(_wanted(uses, known, counted or not uses))
+        pairs = tuple((known[one], privilege) for one, privilege in wanted if one in known)
+        decided, failed = self._decided(schema.name, pairs, user, environment)
+        guards = {(ids[column.lower()], privilege): decided.guards[(column, privilege)] for column, privilege in pairs}
+        columns = columns_by_id(ids)
+        covers = {use: _cover(guard, columns) for use, guard in guards.items()}
+        for one in leaf.out:
+            if (one, COMPUTE) in wanted:
+                covers[(one, COMPUTE)] = _all_of([covers.get((one, name), NEVER) for name in AGGREGATES])
+        return Access(
+            leaf,
+            schema.name,
+            schema.owner,
+            known,
+            types,
+            covers,
+            guards,
+            {ids[name.lower()]: mask for name, mask in decided.masks.items() if name.lower() in ids},
+            columns,
+            failed,
+        )
+
+    def _decided(
+        self, stream: str, pairs: Sequence[tuple[str, str]], user: User, environment: Environment
+    ) -> tuple[_Decided, str | None]:
+        """The guards of these uses, by this version of the policies; each is asked for once. And why that failed."""
+        key = (user, stream, tuple(sorted(environment.items())))
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            known = self._known[key] = _Decided()
+        missing = tuple(pair for pair in pairs if pair not in known.guards)
+        if not missing:
+            return known, None
+        decision = self.decider.decide(Request(user, stream, missing, {stream: stream}, _NO_WINDOW, environment))
+        failed = next((str(one) for one in decision.reasons if one.text.startswith("the decision failed")), None)
+        if failed is not None:
+            return _Decided(dict.fromkeys(pairs, Guard())), failed
+        for (column, privilege), guard in decision.guards.items():
+            known.guards[(column, privilege)] = self._with_joint(guard, user, stream, column, privilege)
+        known.masks.update(decision.masks)
+        return known, None
+
+    def _with_joint(self, guard: Guard, user: User, stream: str, column: str, privilege: str) -> Guard:
+        """A deny over several tables cannot be told from one of them: it withholds all the cells it names."""
+        if guard.owned:
+            return guard
+        denies = [
+            Clause(policy.id, None, mask=policy.mask)
+            for policy in self._joint_denials.policies_for(user, stream)
+            if privilege in policy.denied and (stream, column) in policy.cells
+        ]
+        return Guard(guard.allows, (*guard.denies, *denies)) if denies else guard
+
+
+_FITTING = {
+    DataType.INT: ("tinyint", "smallint", "int"),
+    DataType.BIGINT: ("tinyint", "smallint", "int", "bigint"),
+    DataType.DOUBLE: ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),
+    DataType.BOOLEAN: ("boolean",),
+    DataType.TIMESTAMP: ("timestamp",),
+    DataType.DATE: ("date",),
+}
+_SCALARS = frozenset(name for names in _FITTING.values() for name in names)
+
+
+def fits(kind: DataType, spark_type: str) -> bool:
+    """Whether a column of this type in Spark is what the policies take it for: `'100' < '60'` is not `100 < 60`.
+
+    >>> fits(DataType.DOUBLE, "decimal(7,2)"), fits(DataType.INT, "string")
+    (True, False)
+    """
+    name = spark_type.partition("(")[0]
+    # What policies have no type for, they know as text.
+    return name not in _SCALARS if kind is DataType.STRING else name in _FITTING[kind]
+
+
+def _wanted(uses: Sequence[Use], known: Mapping[int, str], presence: bool) -> Iterable[tuple[int, str]]:
+    for use in uses:
+        yield use.column, READ
+        yield use.column, use.privilege
+        if use.privilege == COMPUTE:
+            for name in AGGREGATES:
+                yield use.column, name
+    if presence:
+        for one in known:
+            yield one, ASSIST
+            yield one, "count"
+
+
+def _cover(guard: Guard, columns: Columns) -> Cover:
+    if guard.owned:
+        return Cover()
+    if guard.impossible:
+        return NEVER
+    allows = [(one, term) for one in guard.allows if (term := _tried(one, columns)) is not _BROKEN]
+    denies = [_false_if_null(_tried(one, columns)) for one in guard.denies]
+    # INVARIANT: an allow that cannot be put to Spark covers nothing, a deny that cannot withholds everything.
+    if not allows or any(term is None or term is _BROKEN for term in denies):
+        return NEVER
+    open_to_all = any(term is None for _, term in allows)
+    allowed = None if open_to_all else _any_of([term for _, term in allows if term is not None])
+    denied = _any_of([term for term in denies if term is not None]) if denies else None
+    parts = [*([allowed] if allowed else []), *([call("not", denied)] if denied else [])]
+    where = None if not parts else parts[0] if len(parts) == 1 else call("and", *parts)
+    return Cover(where, need=_need(allows, denied))
+
+
+_BROKEN: Term = {"broken": True}
+
+
+def _tried(clause: Clause, columns: Columns) -> Term | None:
+    if clause.condition is None:
+        return None
+    try:
+        return _holds(clause, columns)
+    except NotLoweredError:
+        return _BROKEN
+
+
+def _holds(clause: Clause, columns: Columns) -> Term:
+    """The condition. It is used only where NULL counts as false; what is negated goes through `_false_if_null`."""
+    assert clause.condition is not None
+    return lower(clause.condition, columns)
+
+
+def _false_if_null(term: Term | None) -> Term | None:
+    if term is None or term is _BROKEN:
+        return term
+    return call("coalesce", term, {"type": "boolean", "value": False})
+
+
+def _any_of(terms: Sequence[Term]) -> Term:
+    return terms[0] if len(terms) == 1 else call("or", *terms)
+
+
+def _all_of(covers: Sequence[Cover]) -> Cover:
+    if any(one.never for one in covers):
+        return NEVER
+    conditions = {one.key: one.where for one in covers if one.where is not None}
+    terms = list(conditions.values())
+    needs = [one.need for one in covers if one.need is not None]
+    where = None if not terms else terms[0] if len(terms) == 1 else call("and", *terms)
+    return Cover(where, need=call("greatest", *needs) if len(needs) > 1 else needs[0] if needs else None)
+
+
+def _need(allows: Sequence[tuple[Clause, Term | None]], denied: Term | None) -> Term | None:
+    """The least `min_group` among the grants that cover the cell."""
+    if all(clause.need <= 1 for clause, _ in allows):
+        return None
+    parts = []
+    for clause, term in allows:
+        size: Term = {"type": "int", "value": clause.need}
+        parts.append(size if term is None else call("if", term, size, {"type": "int", "value": None}))
+    least = parts[0] if len(parts) == 1 else call("least", *parts)
+    return least if denied is None else call("if", denied, {"type": "int", "value": None}, least)

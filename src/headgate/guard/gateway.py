@@ -1,0 +1,77 @@
+"""The bridge to the JVM: the hook's jar on its class path, and a decision point that it can call.
+
+Nothing here changes a session that is not guarded: the hook is put into the sessions that are opened for users, and
+into no other.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
+
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import SparkSession
+
+from headgate.guard.build import ensure_jar
+from headgate.guard.guard import Guard
+
+_guards: WeakValueDictionary[str, Guard] = WeakValueDictionary()
+_lock = threading.Lock()
+_attached: list[Any] = []
+
+
+class DecisionPoint:
+    """What the JVM calls. A guard that is gone decides nothing, which the hook takes for a refusal."""
+
+    def __init__(self) -> None:
+        self.authenticators: dict[str, Any] = {}
+
+    def decide(self, description: str) -> str:
+        """The recipe for a described plan."""
+        guard = _guards.get(json.loads(description)["guard"])
+        if guard is None:
+            return json.dumps({"refuse": "the guard of this session is gone"})
+        return json.dumps(guard.answer(description))
+
+    def authenticate(self, guard: str, token: str) -> str:
+        """The user of a token, or nothing."""
+        found = self.authenticators.get(guard)
+        return str(found(token) or "") if found is not None else ""
+
+    class Java:
+        """The interface of the hook that this object implements."""
+
+        implements: ClassVar[list[str]] = ["org.apache.spark.sql.headgate.DecisionPoint"]
+
+
+POINT = DecisionPoint()
+
+
+def attach(spark: SparkSession) -> Any:
+    """The hook inside the JVM of this session, with its jar loaded and the decision point registered."""
+    context = spark.sparkContext
+    jvm: Any = context._jvm
+    gateway: Any = context._gateway
+    with _lock:
+        if not _attached or _attached[0] is not gateway:
+            _load_jar(jvm)
+            ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+            jvm.org.apache.spark.sql.headgate.Hook.register(POINT)
+            _attached[:] = [gateway]
+    return jvm.org.apache.spark.sql.headgate.Hook
+
+
+def enrol(guard: Guard) -> None:
+    """Let sessions of this guard be decided on."""
+    _guards[guard.id] = guard
+
+
+def _load_jar(jvm: Any) -> None:
+    """Put the jar on the class path, unless the JVM was started with it."""
+    loader = jvm.Thread.currentThread().getContextClassLoader()
+    try:
+        loader.loadClass("org.apache.spark.sql.headgate.Hook")
+    except Exception:
+        loader.addURL(jvm.java.io.File(str(ensure_jar())).toURI().toURL())

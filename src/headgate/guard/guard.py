@@ -1,0 +1,190 @@
+"""The guard: takes descriptions of plans, answers with recipes, and keeps a record of both.
+
+One guard holds one version of the policies at a time; replacing it is one assignment, so that every plan is decided by
+one version as a whole. A running stream asks again for each micro-batch and so follows by itself.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from headgate.decision.decide import Decider
+from headgate.errors import HeadgateError, InputError, UnknownNameError
+from headgate.guard.closed import objections
+from headgate.guard.compliance import Access, Compliance
+from headgate.guard.objects import Objects
+from headgate.guard.outcome import Notification, Outcome, Tell, refusal_text
+from headgate.guard.plan import Description, Node, read_description
+from headgate.guard.purposes import Purposes, Use, analyse
+from headgate.guard.recipe import Recipe, write_recipe
+from headgate.guard.settings import Settings
+from headgate.guard.vocabulary import ADMINISTRATORS_ONLY, COMMANDS, GOVERNED
+from headgate.model.closest import closest
+from headgate.model.schema import StreamCatalog
+from headgate.model.subject import User
+from headgate.policy.bind import Environment
+from headgate.policy.model import AssistDenied, Defaults, PolicySet
+
+KEPT = 1_000
+"""How many decisions and notifications are kept for whoever asks."""
+
+
+@dataclass(frozen=True)
+class _Version:
+    """What one decision is made by."""
+
+    decider: Decider
+    compliance: Compliance
+    defaults: Defaults
+
+
+@dataclass
+class Guard:
+    """Decides on Spark plans for users, by the same policies as everything else."""
+
+    catalog: StreamCatalog
+    policies: PolicySet | None
+    users: Mapping[str, User]
+    settings: Settings = field(default_factory=Settings)
+    environment: Environment = field(default_factory=dict)
+    tell: Tell | None = None
+
+    def __post_init__(self) -> None:
+        self.id = uuid4().hex
+        self.objects = Objects(self.catalog.names, self.settings.sources)
+        self.outcomes: deque[Outcome] = deque(maxlen=KEPT)
+        self.notifications: deque[Notification] = deque(maxlen=KEPT)
+        for name in self.settings.sources:
+            self.catalog.stream(name)
+        self._version = self._made(self.policies)
+
+    def replace_policies(self, policies: PolicySet | None) -> None:
+        """Put another policy set in force, all at once; the next plan and the next micro-batch follow it."""
+        version = self._made(policies)
+        self.policies = policies
+        self._version = version
+
+    def _made(self, policies: PolicySet | None) -> _Version:
+        decider = Decider(policies, self.catalog)
+        return _Version(decider, Compliance(decider), policies.defaults if policies else Defaults())
+
+    def user(self, name: str) -> User:
+        """The user of that id, or an error with the closest one as a hint."""
+        found = self.users.get(name)
+        if found is None:
+            raise UnknownNameError(f"unknown user `{name}`", hint=closest(name, self.users))
+        return found
+
+    def decide(self, text: str) -> Outcome:
+        """The decision on a described plan. Whatever goes wrong is a refusal."""
+        version = self._version
+        user = "?"
+        try:
+            description = read_description(text)
+            user = description.user
+            outcome = self._decide(description, self.user(user), version)
+        except (
+            HeadgateError,
+            ArithmeticError,
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            RecursionError,
+            AssertionError,
+        ) as error:
+            # INVARIANT: a failure while deciding is a refusal.
+            message = error.message if isinstance(error, InputError) else type(error).__name__
+            outcome = Outcome(user, False, (f"the decision failed: {message}",))
+        self.outcomes.append(outcome)
+        return outcome
+
+    def answer(self, text: str) -> dict[str, object]:
+        """The decision as the hook takes it."""
+        outcome = self.decide(text)
+        if outcome.permitted:
+            return outcome.recipe
+        return {"refuse": refusal_text(outcome.reasons, self._version.defaults.disclosure)}
+
+    def _decide(self, description: Description, user: User, version: _Version) -> Outcome:
+        refused = tuple(dict.fromkeys(objections(description, user, self.objects, self.catalog, self.settings)))
+        if refused:
+            return Outcome(user.id, False, refused)
+        command = description.root.name in COMMANDS | ADMINISTRATORS_ONLY
+        purposes = analyse(description)
+        accesses = dict(self._accesses(description, purposes, user, version.compliance))
+        on_assist_denied = version.defaults.on_assist_denied if version.decider.policies else AssistDenied.REFUSE
+        recipe = write_recipe(description, purposes, accesses, on_assist_denied)
+        used = tuple(_used(purposes, accesses))
+        permitted = not recipe.refusals
+        self._notify(user, used, accesses, permitted)
+        return Outcome(
+            user.id,
+            permitted,
+            tuple(dict.fromkeys(recipe.withheld if permitted else recipe.refusals)),
+            tuple(dict.fromkeys(recipe.warnings)),
+            recipe.to_json() if permitted else {},
+            used,
+            tuple(recipe.dropped),
+            command,
+        )
+
+    def _accesses(
+        self, description: Description, purposes: Purposes, user: User, compliance: Compliance
+    ) -> Iterable[tuple[int, Access]]:
+        if compliance.decider.policies is None:
+            return
+        uses: dict[int, list[Use]] = {}
+        for use in purposes.uses:
+            uses.setdefault(use.leaf, []).append(use)
+        counted = {leaf for leaf, _, _ in purposes.counted}
+        for node in description.nodes:
+            table = self._table_of(node)
+            if table is not None:
+                yield (
+                    node.id,
+                    compliance.judge(
+                        node,
+                        table,
+                        description.names,
+                        description.types,
+                        uses.get(node.id, []),
+                        node.id in counted,
+                        user,
+                        self.environment,
+                    ),
+                )
+
+    def _table_of(self, node: Node) -> str | None:
+        if node.name == "View" and not node.facts["temporary"]:
+            return self.objects.table(node.facts["name"])
+        if node.name in GOVERNED and node.out:
+            return self.objects.object_of(node)
+        return None
+
+    def _notify(
+        self, user: User, used: Iterable[tuple[str, str, str, bool]], accesses: Mapping[int, Access], permitted: bool
+    ) -> None:
+        owners = {access.table: access.owner for access in accesses.values()}
+        for table, column, privilege, shown in used:
+            owner = owners[table]
+            if owner is not None and owner != user.id:
+                note = Notification(owner, user.id, table, column, privilege, shown, permitted)
+                self.notifications.append(note)
+                if self.tell is not None:
+                    self.tell(note)
+
+
+def _used(purposes: Purposes, accesses: Mapping[int, Access]) -> Iterable[tuple[str, str, str, bool]]:
+    found = {
+        (access.table, access.names.get(use.column, "?"), use.privilege, use.shown): None
+        for use in purposes.uses
+        if (access := accesses.get(use.leaf)) is not None
+    }
+    return sorted(found)
+
+
+__all__ = ["KEPT", "Guard", "Recipe"]

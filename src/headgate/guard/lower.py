@@ -1,0 +1,156 @@
+"""Conditions and masks of policies as expressions of a recipe, from which the hook builds Catalyst's own.
+
+They mean what they mean everywhere else: nothing raises, what cannot be computed is NULL. Columns stand by the ids they
+have in the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headgate.errors import InputError
+from headgate.model.datatype import DataType
+from headgate.model.expression import nodes
+from headgate.model.expression.nodes import Expression
+from headgate.policy.model import Mask, MaskKind
+
+Term = dict[str, Any]
+"""An expression of a recipe, as JSON."""
+
+Columns = Callable[[nodes.ColumnRef], Term]
+
+NULL: Term = {"type": "null", "value": None}
+TRUE: Term = {"type": "boolean", "value": True}
+FALSE: Term = {"type": "boolean", "value": False}
+
+
+class NotLoweredError(InputError):
+    """A condition that cannot be put to Spark; the policy it stands in covers nothing."""
+
+
+def call(name: str, *of: Term) -> Term:
+    """A call of one of the functions that the hook knows."""
+    return {"call": name, "of": list(of)}
+
+
+def columns_by_id(ids: Mapping[str, int]) -> Columns:
+    """Columns of one table by their ids in the plan."""
+
+    def column(reference: nodes.ColumnRef) -> Term:
+        found = ids.get(reference.name.lower())
+        if found is None:
+            raise NotLoweredError(f"the table has no column `{reference.name}` in this plan")
+        return {"column": found}
+
+    return column
+
+
+def lower(expression: Expression, columns: Columns) -> Term:
+    """The expression as the hook builds it."""
+    lowered = _LOWERED.get(type(expression))
+    if lowered is None:
+        raise NotLoweredError(f"`{type(expression).__name__}` cannot be put to Spark")
+    return lowered(expression, lambda inner: lower(inner, columns), columns)
+
+
+_Down = Callable[[Expression], Term]
+
+_ARITHMETIC = {"+": "try_add", "-": "try_subtract", "*": "try_multiply", "/": "try_divide", "%": "try_mod"}
+
+
+def _constant(node: nodes.Constant, _: _Down, __: Columns) -> Term:
+    if node.type in (DataType.DURATION, DataType.TIME_OF_DAY):
+        return {"type": "bigint", "value": node.value}
+    return {"type": node.type.value, "value": node.value}
+
+
+def _arithmetic(node: nodes.Arithmetic, down: _Down, _: Columns) -> Term:
+    if node.type is DataType.TIMESTAMP:
+        moved = call(_ARITHMETIC[node.sign], call("unix_micros", down(node.left)), down(node.right))
+        return call("timestamp_micros", moved)
+    left, right = down(node.left), down(node.right)
+    if node.sign == "/":
+        left, right = _cast_to(left, DataType.DOUBLE), _cast_to(right, DataType.DOUBLE)
+    return call(_ARITHMETIC[node.sign], left, right)
+
+
+def _cast_to(term: Term, kind: DataType) -> Term:
+    return {"try_cast": kind.value, "of": [term]}
+
+
+def _call(node: nodes.Call, down: _Down, _: Columns) -> Term:
+    return call(node.function, *(down(one) for one in node.operands))
+
+
+def _case(node: nodes.Case, down: _Down, _: Columns) -> Term:
+    result = down(node.otherwise)
+    for condition, value in reversed(node.branches):
+        result = call("if", down(condition), down(value), result)
+    return result
+
+
+def _local_time(node: nodes.LocalTime, down: _Down, _: Columns) -> Term:
+    zone: Term = {"type": "string", "value": node.zone}
+    there = call("from_utc_timestamp", down(node.operand), zone)
+    return call("pmod", call("unix_micros", there), {"type": "bigint", "value": 86_400_000_000})
+
+
+_LOWERED: dict[type[Expression], Callable[[Any, _Down, Columns], Term]] = {
+    nodes.Constant: _constant,
+    nodes.ColumnRef: lambda node, _, columns: columns(node),
+    nodes.Comparison: lambda node, down, _: call(node.sign, down(node.left), down(node.right)),
+    nodes.And: lambda node, down, _: call("and", *(down(one) for one in node.operands)),
+    nodes.Or: lambda node, down, _: call("or", *(down(one) for one in node.operands)),
+    nodes.Not: lambda node, down, _: call("not", down(node.operand)),
+    nodes.IsNull: lambda node, down, _: call("isnull", down(node.operand)),
+    nodes.In: lambda node, down, _: call("in", *(down(one) for one in node.operands)),
+    nodes.Like: lambda node, down, _: call("like", down(node.operand), {"type": "string", "value": node.pattern}),
+    nodes.LocalTime: _local_time,
+    nodes.Arithmetic: _arithmetic,
+    nodes.Negate: lambda node, down, _: call("try_subtract", {"type": "int", "value": 0}, down(node.operand)),
+    nodes.Call: _call,
+    nodes.Cast: lambda node, down, _: _cast_to(down(node.operand), node.type),
+    nodes.Case: _case,
+}
+
+
+def masked_term(mask: Mask, value: Term, spark_type: str, columns: Columns) -> Term:
+    """What stands in place of a value of this type; what should be dropped is NULL, as a schema cannot change."""
+    match mask.kind:
+        case MaskKind.ZERO:
+            return _zero(value, spark_type)
+        case MaskKind.HASH:
+            return _hash(value, spark_type)
+        case MaskKind.REDACT:
+            return {"type": "string", "value": "***"} if spark_type == "string" else NULL
+        case MaskKind.EXPRESSION:
+            assert mask.expression is not None
+            return lower(mask.expression, columns)
+    return NULL
+
+
+def _zero(value: Term, spark_type: str) -> Term:
+    if spark_type == "string":
+        return {"type": "string", "value": "0"}
+    if spark_type in ("boolean", "date", "timestamp"):
+        return {"type": spark_type, "value": False if spark_type == "boolean" else 0}
+    if spark_type in _NUMBERS or spark_type.startswith("decimal"):
+        return call("fit", {"type": "int", "value": 0}, value)
+    return NULL
+
+
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double")
+
+
+def _hash(value: Term, spark_type: str) -> Term:
+    """As in the reference: hexadecimal digits for texts, a number of the first digits for whole numbers."""
+    digest = call("sha2", call("binary", value), {"type": "int", "value": 256})
+    digits = {"int": 7, "bigint": 15, "smallint": 7, "tinyint": 7}.get(spark_type)
+    if spark_type == "string":
+        return digest
+    if digits is None or spark_type in ("smallint", "tinyint"):
+        return NULL
+    first = call("substring", digest, {"type": "int", "value": 1}, {"type": "int", "value": digits})
+    number = call("conv", first, {"type": "int", "value": 16}, {"type": "int", "value": 10})
+    return _cast_to(number, DataType(spark_type))

@@ -1,0 +1,150 @@
+"""An analysed Spark plan as the hook describes it: nodes and expressions, numbered, with nothing judged yet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from headgate.errors import ParseError
+
+
+@dataclass(slots=True)
+class Expression:
+    """One expression. `kind` says what it is: column, outer, literal, alias, aggregate, over, subquery, function."""
+
+    kind: str
+    name: str = ""
+    column: int = -1
+    of: tuple[Expression, ...] = ()
+    keys: tuple[Expression, ...] = ()
+    where: tuple[Expression, ...] = ()
+    whole: bool = False
+    plan: Node | None = None
+    label: str = ""
+    by: str = ""
+
+    def walk(self) -> Iterator[Expression]:
+        """The expression and all below it, parents first; plans of subqueries are not entered."""
+        stack = [self]
+        while stack:
+            one = stack.pop()
+            yield one
+            stack.extend((*one.of, *one.keys, *one.where))
+
+
+@dataclass(slots=True)
+class Node:
+    """One operator of the plan. `host` is set for the root of a subquery: the node whose expression it stands in."""
+
+    id: int
+    name: str
+    out: tuple[int, ...]
+    children: tuple[Node, ...]
+    facts: dict[str, Any]
+    list: tuple[Expression, ...] = ()
+    where: tuple[Expression, ...] = ()
+    keys: tuple[Expression, ...] = ()
+    lists: tuple[tuple[Expression, ...], ...] = ()
+    rest: tuple[Expression, ...] = ()
+    made: tuple[int, ...] = ()
+    streaming: bool = False
+    parent: Node | None = field(default=None, repr=False)
+    host: Node | None = field(default=None, repr=False)
+
+    @property
+    def expressions(self) -> Iterator[Expression]:
+        """Every expression of the node itself."""
+        yield from self.list
+        yield from self.where
+        yield from self.keys
+        for one in self.lists:
+            yield from one
+        yield from self.rest
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A whole plan: its nodes by id, the names and types of its columns, and what the session has changed."""
+
+    guard: str
+    user: str
+    root: Node
+    nodes: tuple[Node, ...]
+    names: dict[int, str]
+    types: dict[int, str]
+    settings: dict[str, str]
+
+
+def read_description(text: str) -> Description:
+    """The plan that the hook describes; anything that is not as agreed is an error."""
+    try:
+        content = json.loads(text)
+        reader = _Reader()
+        root = reader.node(content["plan"])
+        attributes = content["attributes"]
+        return Description(
+            content["guard"],
+            content["user"],
+            root,
+            tuple(sorted(reader.nodes, key=lambda node: node.id)),
+            {int(key): value[0] for key, value in attributes.items()},
+            {int(key): value[1] for key, value in attributes.items()},
+            content["settings"],
+        )
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+        raise ParseError(f"the description of the plan cannot be read: {error!r}") from error
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+
+    def node(self, raw: dict[str, Any]) -> Node:
+        found = Node(
+            raw["id"],
+            raw["node"],
+            tuple(raw["out"]),
+            tuple(self.node(child) for child in raw.get("children", ())),
+            raw,
+            self._all(raw.get("list", ())),
+            self._all(raw.get("where", ())),
+            self._all(raw.get("keys", ())),
+            tuple(self._all(one) for one in raw.get("lists", ())),
+            self._all(raw.get("expressions", ())) + self._all(raw.get("generator", ())),
+            tuple(raw.get("made", ())),
+            raw.get("streaming", False),
+        )
+        for child in found.children:
+            child.parent = found
+        for expression in found.expressions:
+            for one in expression.walk():
+                if one.plan is not None:
+                    one.plan.host = found
+        self.nodes.append(found)
+        return found
+
+    def _all(self, raw: Any) -> tuple[Expression, ...]:
+        return tuple([self.expression(one) for one in raw])
+
+    def expression(self, raw: dict[str, Any]) -> Expression:
+        if "column" in raw:
+            return Expression("column", column=raw["column"])
+        if "literal" in raw:
+            return _LITERAL
+        of = self._all(raw.get("of", ()))
+        if "alias" in raw:
+            return Expression("alias", column=raw["alias"], of=of)
+        if "outer" in raw:
+            return Expression("outer", column=raw["outer"])
+        if "aggregate" in raw:
+            return Expression("aggregate", raw["aggregate"], of=of, where=self._all(raw.get("where", ())))
+        if "over" in raw:
+            return Expression("over", of=of, keys=self._all(raw["keys"]), whole=raw["over"])
+        if "subquery" in raw:
+            return Expression("subquery", raw["subquery"], of=of, plan=self.node(raw["plan"]))
+        return Expression("function", raw["function"], of=of, label=raw.get("name", ""), by=raw.get("by", ""))
+
+
+_LITERAL = Expression("literal")

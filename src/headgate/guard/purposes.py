@@ -1,0 +1,318 @@
+"""Purpose analysis (GuardSpark++, algorithm 1; semantics.md, section 8): for what does a plan use each source column?
+
+The plan is followed from what is wanted down to where it comes from. The root wants its columns to be shown; every
+predicate, key and ordering wants columns to assist. A want goes down through aliases, subqueries, common table
+expressions, set operations, windows and generators until it reaches a leaf, and each way it can go is one path. On the
+way an aggregate function turns it into a computation, which is the most significant operation and therefore stays the
+purpose of the path; the function nearest to the leaf is the one that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from headgate.guard.plan import Description, Expression, Node
+from headgate.guard.vocabulary import (
+    COMMANDS,
+    COMPARING,
+    COMPUTE,
+    COMPUTING,
+    FUSING,
+    HANDING_OVER,
+    IDENTITIES,
+    WRITES,
+)
+from headgate.model.privilege import ASSIST, READ
+
+Origin = tuple[str, int, int]
+"""Where a want arose: `("root", node, place)`, `("where", node, conjunct)` or `("key", node, 0)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One purpose of one column of a leaf: the privilege it needs, whether its value is shown, and where it is wanted.
+
+    `plain` says that what arrives at the origin is the column itself, and `at` is the aggregate that computes with it.
+    """
+
+    leaf: int
+    column: int
+    privilege: str
+    shown: bool
+    plain: bool
+    origin: Origin
+    at: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Want:
+    node: int
+    column: int
+    privilege: str
+    shown: bool
+    plain: bool
+    origin: Origin
+    at: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Purposes:
+    """All uses of all leaves; `counted` are the aggregates that count the rows of a leaf without naming a column."""
+
+    root: Node
+    uses: tuple[Use, ...]
+    counted: tuple[tuple[int, int, int], ...]
+    """(leaf, aggregate node, output column)."""
+
+
+def analyse(description: Description) -> Purposes:
+    """The purposes of every column that the plan reads."""
+    return _Analysis(description).run()
+
+
+def shown_root(root: Node) -> Node:
+    """The node whose columns the user sees: below what only hands them over, prints them or names them."""
+    node = root
+    while True:
+        if node.name in HANDING_OVER | WRITES | {"WithCTE"} and node.children:
+            node = node.children[-1]
+        elif _printing(node):
+            node = node.children[0]
+        else:
+            return node
+
+
+def _printing(node: Node) -> bool:
+    if node.name in ("GlobalLimit", "LocalLimit", "Tail"):
+        return _printing(node.children[0])
+    return (
+        node.name == "Project"
+        and bool(node.list)
+        and all(
+            one.kind == "alias"
+            and one.of[0].kind == "function"
+            and one.of[0].name == "ToPrettyString"
+            and one.of[0].of[0].kind == "column"
+            for one in node.list
+        )
+    )
+
+
+class _Analysis:
+    def __init__(self, description: Description) -> None:
+        self.description = description
+        self.nodes = {node.id: node for node in description.nodes}
+        self.definitions = {
+            node.facts["cte"]: node for node in description.nodes if node.name in ("CTERelationDef", "UnionLoop")
+        }
+        self.seen: set[_Want] = set()
+        self.stack: list[_Want] = []
+        self.uses: list[Use] = []
+
+    def run(self) -> Purposes:
+        root = shown_root(self.description.root)
+        for place, column in enumerate(root.out):
+            self._push(_Want(root.id, column, READ, True, True, ("root", root.id, place)))
+        for node in self.description.nodes:
+            self._intrinsic(node)
+        while self.stack:
+            self._follow(self.stack.pop())
+        return Purposes(root, tuple(self.uses), tuple(self._counted()))
+
+    def _push(self, want: _Want) -> None:
+        if want not in self.seen:
+            self.seen.add(want)
+            self.stack.append(want)
+
+    # What operators want for themselves: predicates, keys and orderings assist.
+
+    def _intrinsic(self, node: Node) -> None:
+        if node.name in COMMANDS | WRITES:
+            return
+        for place, conjunct in enumerate(node.where):
+            self._expression(conjunct, node, _Want(node.id, -1, ASSIST, False, True, ("where", node.id, place)))
+        key = _Want(node.id, -1, ASSIST, False, True, ("key", node.id, 0))
+        for expression in node.keys:
+            self._expression(expression, node, key)
+        if node.name in ("Window", "Aggregate", "Project"):
+            for expression in node.list:
+                self._inner_keys(expression, node, key)
+        elif node.name in COMPARING or (node.name == "Union" and not node.children):
+            for child in node.children:
+                for column in child.out:
+                    self._push(_Want(child.id, column, ASSIST, False, True, ("key", node.id, 0)))
+        elif node.name not in HANDING_OVER:
+            for expression in node.rest:
+                if expression.kind != "column" or node.children:
+                    self._expression(expression, node, key)
+
+    def _inner_keys(self, expression: Expression, node: Node, key: _Want) -> None:
+        """Filters of aggregates and keys of windows assist, whether or not what they give is wanted."""
+        for one in expression.walk():
+            for inner in (*one.keys, *one.where):
+                self._expression(inner, node, key)
+
+    # How a want goes down.
+
+    def _follow(self, want: _Want) -> None:
+        node = self.nodes[want.node]
+        if node.name in COMMANDS:
+            return  # it shows names, not data
+        if not node.children and node.name not in ("CTERelationRef", "UnionLoopRef"):
+            self.uses.append(Use(node.id, want.column, want.privilege, want.shown, want.plain, want.origin, want.at))
+            return
+        if node.name == "View":
+            # A view is an object too: what is wanted of it is noted, and goes on to the tables behind it.
+            self.uses.append(Use(node.id, want.column, want.privilege, want.shown, want.plain, want.origin, want.at))
+        for made in node.list:
+            if made.column == want.column and made.kind == "alias":
+                self._expression(made.of[0], node, want)
+                return
+        if want.column in node.made:
+            self._expression(node.rest[0], node, _changed(want, plain=False))
+            return
+        found = False
+        for child, column in self._sources(node, want):
+            found = True
+            self._push(_moved(want, child.id, column))
+        if not found and node.name != "Expand":
+            # INVARIANT: a column whose origin is not known is not a column without one.
+            raise LookupError(f"column {want.column} of {node.name} comes from nowhere")
+
+    def _sources(self, node: Node, want: _Want) -> Iterator[tuple[Node, int]]:
+        """The children's columns that a column of the node is, without any expression between."""
+        if node.name in ("CTERelationRef", "UnionLoopRef"):
+            definition = self.definitions[node.facts["cte"]]
+            yield definition, definition.out[node.out.index(want.column)]
+        elif node.name in ("Union", "Except", "Intersect", "UnionLoop"):
+            place = node.out.index(want.column)
+            for child in node.children:
+                yield child, child.out[place]
+        elif node.name == "Expand":
+            place = node.out.index(want.column)
+            for one in node.lists:
+                self._expression(one[place], node, want)
+        elif node.name == "LateralJoin" and want.column not in node.children[0].out:
+            for expression in node.rest:
+                if expression.plan is not None:
+                    yield expression.plan, want.column
+        else:
+            children = node.children[-1:] if node.name == "WithCTE" else node.children
+            for child in children:
+                if want.column in child.out:
+                    yield child, want.column
+
+    def _expression(self, expression: Expression, node: Node, want: _Want) -> None:
+        """What a want of an expression is, of the columns below the node."""
+        match expression.kind:
+            case "column":
+                self._column(node, expression.column, want)
+            case "outer":
+                self._outer(node, expression.column, want)
+            case "alias":
+                self._expression(expression.of[0], node, want)
+            case "aggregate":
+                inner = _changed(want, plain=False, at=node.id, privilege=privilege_through(expression.name, want))
+                for one in expression.of:
+                    self._expression(one, node, inner)
+            case "over":
+                self._window(expression, node, want)
+            case "subquery":
+                self._subquery(expression, node, want)
+            case "function":
+                plain = want.plain and expression.name in IDENTITIES
+                for one in expression.of:
+                    self._expression(one, node, want if plain else _changed(want, plain=False))
+
+    def _window(self, expression: Expression, node: Node, want: _Want) -> None:
+        """A window function fuses values only if it looks at whole partitions; else it tells them one by one."""
+        for one in expression.of:
+            if one.kind == "aggregate" and not expression.whole:
+                for inner in one.of:
+                    self._expression(inner, node, _changed(want, plain=False))
+            else:
+                self._expression(one, node, _changed(want, plain=False))
+
+    def _subquery(self, expression: Expression, node: Node, want: _Want) -> None:
+        assert expression.plan is not None
+        for one in expression.of:
+            self._expression(one, node, _changed(want, plain=False, privilege=ASSIST, shown=False))
+        if expression.name != "Exists":
+            for column in expression.plan.out:
+                self._push(_moved(_changed(want, plain=False), expression.plan.id, column))
+
+    def _column(self, node: Node, column: int, want: _Want) -> None:
+        if not node.children:
+            self._push(_moved(want, node.id, column))
+        having = [child for child in node.children if column in child.out]
+        if node.children and not having:
+            raise LookupError(f"column {column} is not below {node.name}")
+        for child in having:
+            self._push(_moved(want, child.id, column))
+
+    def _outer(self, node: Node, column: int, want: _Want) -> None:
+        """A column of the query around: it is looked for where the subquery stands, or further out."""
+        above: Node | None = node
+        while above is not None:
+            while above is not None and above.host is None:
+                above = above.parent
+            if above is None:
+                raise LookupError(f"column {column} is not around {node.name}")
+            above = above.host
+            assert above is not None
+            if any(column in child.out for child in above.children):
+                self._column(above, column, want)
+                return
+
+    # Rows that are counted without any column of theirs being named.
+
+    def _counted(self) -> Iterator[tuple[int, int, int]]:
+        for node in self.description.nodes:
+            if node.name not in ("Aggregate", "Window"):
+                continue
+            for made in node.list:
+                if made.kind == "alias" and any(_counts_rows(one) for one in made.walk()):
+                    for leaf in _leaves(node, self.definitions):
+                        yield leaf.id, node.id, made.column
+
+
+def privilege_through(function: str, want: _Want) -> str:
+    """What a want becomes below an aggregate function: a computation, or, if the function tells values, what it was."""
+    if function in FUSING:
+        return FUSING[function]
+    return COMPUTE if function in COMPUTING else want.privilege
+
+
+def _counts_rows(one: Expression) -> bool:
+    return one.kind == "aggregate" and not any(inner.kind in ("column", "outer") for inner in one.walk())
+
+
+def _leaves(node: Node, definitions: dict[int, Node]) -> Iterator[Node]:
+    stack, seen = list(node.children), set()
+    while stack:
+        one = stack.pop()
+        if one.id in seen:
+            continue
+        seen.add(one.id)
+        if one.name in ("CTERelationRef", "UnionLoopRef"):
+            stack.append(definitions[one.facts["cte"]])
+        elif not one.children:
+            yield one
+        stack.extend(one.children)
+
+
+def _moved(want: _Want, node: int, column: int) -> _Want:
+    return _Want(node, column, want.privilege, want.shown, want.plain, want.origin, want.at)
+
+
+def _changed(want: _Want, plain: bool, **changes: object) -> _Want:
+    return _Want(
+        want.node,
+        want.column,
+        changes.get("privilege", want.privilege),  # type: ignore[arg-type]
+        changes.get("shown", want.shown),  # type: ignore[arg-type]
+        plain,
+        want.origin,
+        changes.get("at", want.at),  # type: ignore[arg-type]
+    )

@@ -1,0 +1,358 @@
+"""From what is covered to what is done: guards at leaves, changes at operators, masks at the root, or a refusal.
+
+Where the same column is used in several ways that are covered for different cells, one column cannot serve them all.
+What is only shown is then masked at the root, by a mark that travels up with each row; where no mark can travel, the
+cell is there only if every use of it is covered. That withholds more than it would have to, and never less.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headgate.guard.carriage import Carriage
+from headgate.guard.compliance import Access, Cover
+from headgate.guard.lower import NULL, Term, call, masked_term
+from headgate.guard.plan import Description, Node
+from headgate.guard.purposes import Purposes, Use
+from headgate.guard.taint import tainted
+from headgate.model.privilege import ASSIST, READ
+from headgate.policy.model import AssistDenied, MaskKind
+
+
+@dataclass
+class Recipe:
+    """What the hook is told to do, and what the user is told about it."""
+
+    refusals: list[str] = field(default_factory=list)
+    withheld: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    guards: dict[int, dict[str, Any]] = field(default_factory=dict)
+    masks: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    removed: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    nulled: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    carry: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    groups: dict[int, list[dict[str, str]]] = field(default_factory=lambda: defaultdict(list))
+    quiet: list[int] = field(default_factory=list)
+    dropped: list[int] = field(default_factory=list)
+    """Places in the root's output whose mask is `drop`."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "permit": True,
+            "guards": self.guards,
+            "masks": self.masks,
+            "removed": self.removed,
+            "nulled": self.nulled,
+            "carry": self.carry,
+            "groups": self.groups,
+            "quiet": self.quiet,
+        }
+
+
+def write_recipe(
+    description: Description, purposes: Purposes, accesses: Mapping[int, Access], on_assist_denied: AssistDenied
+) -> Recipe:
+    """The recipe for a plan whose leaves have been judged."""
+    writer = _Writer(description, purposes, accesses, on_assist_denied)
+    for access in accesses.values():
+        writer.leaf(access)
+    return writer.finish()
+
+
+@dataclass
+class _Shown:
+    """What is done to one column of the root: masked altogether, or where a mark says so."""
+
+    term: Term | None = None
+    marks: list[str] = field(default_factory=list)
+    drop: bool = False
+
+
+class _Writer:
+    def __init__(
+        self,
+        description: Description,
+        purposes: Purposes,
+        accesses: Mapping[int, Access],
+        on_assist_denied: AssistDenied,
+    ) -> None:
+        self.description = description
+        self.purposes = purposes
+        self.on_assist_denied = on_assist_denied
+        self.recipe = Recipe()
+        self.shown: dict[int, _Shown] = {}
+        self.hidden: set[int] = set()
+        self.carriage = Carriage(self.recipe.carry, self.recipe.groups)
+        self.uses: dict[int, dict[int, list[Use]]] = defaultdict(lambda: defaultdict(list))
+        for use in purposes.uses:
+            if use.leaf in accesses:
+                self.uses[use.leaf][use.column].append(use)
+        self.counted: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for leaf, node, column in purposes.counted:
+            self.counted[leaf].append((node, column))
+
+    # One leaf.
+
+    def leaf(self, access: Access) -> None:
+        if access.problem:
+            self.recipe.refusals.append(access.problem)
+            return
+        by_column = self.uses.get(access.leaf.id, {})
+        covers = [self._cover(access, use) for uses in by_column.values() for use in uses]
+        if not covers:
+            covers = [access.cover(column, ASSIST) for column in access.names]
+            covers += [access.cover(column, "count") for column in access.names if self.counted[access.leaf.id]]
+        if all(one.never for one in covers):
+            self.recipe.refusals.append(f"no use of `{access.table}` is allowed" + self._why(access, by_column))
+            return
+        marked: list[dict[str, Any]] = []
+        cells: list[list[Any]] = []
+        rows = _any_of(covers)
+        rows = _both(rows, self._count_rows(access))
+        for column, uses in by_column.items():
+            cell = self._column(access, column, uses, marked)
+            if cell is not None and (rows is None or cell[0] != rows):
+                cells.append([column, cell[1]])
+        if rows is not None or cells or marked:
+            entry: dict[str, Any] = {} if rows is None else {"where": rows}
+            if cells:
+                entry["cells"] = cells
+            if marked:
+                entry["carried"] = marked
+            self.recipe.guards[access.leaf.id] = entry
+
+    def _cover(self, access: Access, use: Use) -> Cover:
+        cover = access.cover(use.column, use.privilege)
+        # A window is not a group: where a group size is asked for, its values count as shown one by one.
+        if cover.need is not None and use.at >= 0 and self._node(use.at).name != "Aggregate":
+            return access.cover(use.column, READ)
+        return cover
+
+    def _node(self, identifier: int) -> Node:
+        return self.description.nodes[identifier]
+
+    def _count_rows(self, access: Access) -> Term | None:
+        """Rows are counted where at least one cell is covered for `count`."""
+        places = self.counted[access.leaf.id]
+        if not places:
+            return None
+        covers = [access.cover(column, "count") for column in access.names]
+        if all(one.never for one in covers):
+            for node, column in places:
+                self.recipe.nulled[node].append(column)
+            self.recipe.withheld.append(f"rows of `{access.table}` may not be counted")
+            return None
+        for cover in covers:
+            if cover.need is not None and not cover.never:
+                self._groups(access, cover, {node for node, _ in places})
+                break
+        return _any_of(covers)
+
+    # One column.
+
+    def _column(
+        self, access: Access, column: int, uses: Sequence[Use], marked: list[dict[str, Any]]
+    ) -> tuple[Term | None, Term] | None:
+        """The condition under which the cell is there, and the cell; None where it is as it was."""
+        self._tell(access, column, uses)
+        possible: list[tuple[Use, Cover]] = []
+        never_used = True
+        for use in uses:
+            cover = self._cover(access, use)
+            if not cover.never:
+                possible.append((use, cover))
+                never_used = False
+            elif use.shown:
+                self._mask_all(access, use)
+            elif use.privilege == ASSIST:
+                self._assist_denied(access, use, uses)
+            else:
+                self._hidden_compute(access, use, uses)
+        self._group_sizes(access, possible)
+        if never_used:
+            if any(not use.shown for use in uses):
+                return None if self.recipe.refusals else (call("isnull", _TRUE), call("fit", NULL, {"column": column}))
+            self.hidden.add(column)
+            return None
+        return self._cell(access, column, possible, marked)
+
+    def _cell(
+        self, access: Access, column: int, possible: Sequence[tuple[Use, Cover]], marked: list[dict[str, Any]]
+    ) -> tuple[Term | None, Term] | None:
+        value: Term = {"column": column}
+        reads = [(use, cover) for use, cover in possible if use.shown and use.privilege == READ]
+        others = [(use, cover) for use, cover in possible if not (use.shown and use.privilege == READ)]
+        by_read, by_others = ({cover.key: cover for _, cover in group} for group in (reads, others))
+        everything = by_read | by_others
+        read = access.cover(column, READ)
+        if len(everything) == 1:
+            where = next(iter(everything.values())).where
+            if read.key != next(iter(everything)):
+                self.hidden.add(column)
+            if where is None:
+                return None
+            plain = not others and all(use.plain for use, _ in reads)
+            return where, call("masked", where, value, access.hidden(column, value) if plain else NULL)
+        if reads and len(by_others) == 1 and self._marked(access, column, reads, marked):
+            self.hidden.add(column)
+            where = next(iter(by_others.values())).where
+            return None if where is None else (where, call("masked", where, value, NULL))
+        if read.key not in everything:
+            self.hidden.add(column)
+        terms = [cover.where for cover in everything.values() if cover.where is not None]
+        together = terms[0] if len(terms) == 1 else call("and", *terms)
+        return together, call("masked", together, value, NULL)
+
+    def _marked(
+        self, access: Access, column: int, reads: Sequence[tuple[Use, Cover]], marked: list[dict[str, Any]]
+    ) -> bool:
+        """Whether a mark that says "hidden" can travel from the leaf to the root, where the value is masked by it."""
+        places = {use.origin[2] for use, _ in reads}
+        if not all(use.plain for use, _ in reads) or any(place in self.shown for place in places):
+            return False
+        key = self.carriage.to_root(access.leaf, self.purposes.root)
+        if key is None:
+            return False
+        where = reads[0][1].where
+        assert where is not None
+        marked.append(
+            {"key": key, "value": call("if", where, {"type": "int", "value": 0}, {"type": "int", "value": 1})}
+        )
+        for place in places:
+            mask = access.mask(column)
+            shown = self._mask_term(access, mask, place, plain=True)
+            self.shown[place] = _Shown(shown, [key], mask.kind is MaskKind.DROP)
+        return True
+
+    # What is withheld, and how.
+
+    def _mask_all(self, access: Access, use: Use) -> None:
+        place = use.origin[2]
+        mask = access.mask(use.column)
+        plain = use.plain and use.privilege == READ and place not in self.shown
+        term = self._mask_term(access, mask, place, plain)
+        self.shown[place] = _Shown(term, drop=mask.kind is MaskKind.DROP)
+
+    def _mask_term(self, access: Access, mask: Any, place: int, plain: bool) -> Term:
+        """The mask of a root column: of a value that is more than the column itself only zero can stand for it."""
+        column = self.purposes.root.out[place]
+        if not plain and mask.kind is not MaskKind.ZERO:
+            return NULL
+
+        def itself(reference: Any) -> Term:
+            return {"column": column} if reference.name.lower() in _own_names(access, self.uses, place) else NULL
+
+        return masked_term(mask, {"column": column}, self.description.types[column], itself)
+
+    def _assist_denied(self, access: Access, use: Use, uses: Sequence[Use]) -> None:
+        name = f"`{access.table}.{access.names.get(use.column, self.description.names[use.column])}`"
+        kind, node, place = use.origin
+        if self.on_assist_denied is AssistDenied.REFUSE:
+            self.recipe.refusals.append(f"{name} may not be used in a predicate or key{_because(access, use)}")
+        elif kind == "where":
+            if place not in self.recipe.removed[node]:
+                self.recipe.removed[node].append(place)
+                self.recipe.warnings.append(f"a predicate on {name} was removed: its use is not allowed")
+        elif all(one.privilege == ASSIST and not one.shown for one in uses):
+            self.recipe.warnings.append(f"the key {name} is not allowed: it counts as NULL")
+        else:
+            self.recipe.refusals.append(f"{name} may not be used in a key{_because(access, use)}")
+
+    def _hidden_compute(self, access: Access, use: Use, uses: Sequence[Use]) -> None:
+        if any(one.shown or one.privilege != use.privilege for one in uses):
+            name = f"`{access.table}.{access.names.get(use.column, '?')}`"
+            self.recipe.refusals.append(
+                f"{use.privilege} of {name} may not be used in a predicate{_because(access, use)}"
+            )
+
+    def _group_sizes(self, access: Access, possible: Sequence[tuple[Use, Cover]]) -> None:
+        for use, cover in possible:
+            if cover.need is not None and use.at >= 0:
+                self._groups(access, cover, {use.at})
+
+    def _groups(self, access: Access, cover: Cover, nodes: set[int]) -> None:
+        for node in nodes:
+            problem = self.carriage.group(access.leaf, self._node(node), cover)
+            if problem:
+                self.recipe.refusals.append(f"the size of groups of `{access.table}` cannot be checked {problem}")
+
+    # Words.
+
+    def _tell(self, access: Access, column: int, uses: Sequence[Use]) -> None:
+        name = access.names.get(column, self.description.names[column])
+        for privilege in dict.fromkeys(use.privilege for use in uses):
+            cover = access.cover(column, privilege)
+            if cover.never:
+                use = next(one for one in uses if one.privilege == privilege)
+                self.recipe.withheld.append(
+                    f"{privilege} of `{access.table}.{name}` is withheld{_because(access, use)}"
+                )
+            elif not cover.always:
+                self.recipe.withheld.append(f"{privilege} of `{access.table}.{name}` is withheld in part")
+
+    def _why(self, access: Access, by_column: Mapping[int, Sequence[Use]]) -> str:
+        denials = {
+            f"`{clause.policy}`"
+            for column, uses in by_column.items()
+            for use in uses
+            if (column, use.privilege) in access.guards
+            for clause in access.guards[(column, use.privilege)].denies
+        }
+        return f": denied by {', '.join(sorted(denials))}" if denials else ": no policy allows it"
+
+    def finish(self) -> Recipe:
+        recipe, root = self.recipe, self.purposes.root
+        if root.out and all(self.shown.get(place) and not self.shown[place].marks for place in range(len(root.out))):
+            recipe.refusals.append(
+                "no output column is allowed" + (f": {recipe.withheld[0]}" if recipe.withheld else "")
+            )
+        if self.shown:
+            recipe.masks[root.id] = [self._root_cell(place, one) for place, one in sorted(self.shown.items())]
+            recipe.dropped = [place for place, one in sorted(self.shown.items()) if one.drop and not one.marks]
+        self.carriage.finish(recipe.guards)
+        recipe.quiet = tainted(self.description, self.hidden) if self.hidden else []
+        return recipe
+
+    def _root_cell(self, place: int, shown: _Shown) -> dict[str, Any]:
+        column: Term = {"column": self.purposes.root.out[place]}
+        assert shown.term is not None
+        if not shown.marks:
+            return {"place": place, "value": call("fit", shown.term, column)}
+        zero: Term = {"type": "int", "value": 0}
+        clear = call("=", call("coalesce", {"column": -1}, zero), zero)
+        return {"place": place, "value": call("masked", clear, column, shown.term), "carried": shown.marks}
+
+
+_TRUE: Term = {"type": "boolean", "value": True}
+
+
+def _own_names(access: Access, uses: Mapping[int, Mapping[int, Sequence[Use]]], place: int) -> set[str]:
+    return {
+        access.names[column].lower()
+        for column, found in uses[access.leaf.id].items()
+        if column in access.names and any(use.shown and use.origin[2] == place for use in found)
+    }
+
+
+def _because(access: Access, use: Use) -> str:
+    guard = access.guards.get((use.column, use.privilege))
+    denials = ", ".join(f"`{one.policy}`" for one in guard.denies) if guard else ""
+    return f": denied by {denials}" if denials else ": no policy allows it"
+
+
+def _any_of(covers: Sequence[Cover]) -> Term | None:
+    """The rows in which at least one use is covered; None for all."""
+    possible = {one.key: one for one in covers if not one.never}
+    if not possible or any(one.where is None for one in possible.values()):
+        return None
+    terms = [one.where for one in possible.values() if one.where is not None]
+    return terms[0] if len(terms) == 1 else call("or", *terms)
+
+
+def _both(left: Term | None, right: Term | None) -> Term | None:
+    if left is None or right is None or left == right:
+        return left if right is None else right
+    return call("and", left, right)

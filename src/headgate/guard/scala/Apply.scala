@@ -1,0 +1,199 @@
+package org.apache.spark.sql.headgate
+
+import com.fasterxml.jackson.databind.JsonNode
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.types.LongType
+
+/** Applies a recipe: guards at leaves, changes at operators, masks at the root. It follows the recipe and decides nothing.
+  *
+  * INVARIANT: what a guard or a mask has changed is a new column with an id of its own, and everything above is pointed
+  * at the new id. An id that stands for the raw value below and for the masked one above is a leak: Spark takes a
+  * projection that gives out the ids it takes in for one that does nothing, and removes it.
+  */
+class Apply(recipe: JsonNode) {
+  private type Renamed = Map[ExprId, Attribute]
+
+  private var count = 0
+  private val carried = mutable.Map.empty[String, Attribute]
+  private val quiet = new Quiet(ids("quiet"))
+
+  def apply(plan: LogicalPlan): LogicalPlan = {
+    val (changed, renamed) = visit(plan)
+    plain(plan, changed, renamed)
+  }
+
+  /** The plan without what was only carried: the columns it had before, in their places. */
+  private def plain(before: LogicalPlan, after: LogicalPlan, renamed: Renamed): LogicalPlan = {
+    val wanted = before.output.map(one => renamed.getOrElse(one.exprId, one))
+    if (wanted.map(_.exprId) == after.output.map(_.exprId)) after else Project(wanted, after)
+  }
+
+  private def visit(plan: LogicalPlan): (LogicalPlan, Renamed) = {
+    val id = count.toString
+    count += 1
+    val inside = mutable.ArrayBuffer.empty[LogicalPlan]
+    var lateral: Renamed = Map.empty
+    plan.expressions.foreach(_.foreach {
+      case subquery: SubqueryExpression =>
+        val (changed, renamed) = visit(subquery.plan)
+        inside += plain(subquery.plan, changed, renamed)
+        if (plan.isInstanceOf[LateralJoin]) lateral ++= renamed
+      case _ =>
+    })
+    val below = plan.children.map(visit)
+    val renamed: Renamed = plan match {
+      // The output of a set operation is that of its first branch.
+      case _: Union | _: SetOperation => below.headOption.map(_._2).getOrElse(Map.empty)
+      case _ => below.flatMap(_._2).toMap ++ lateral
+    }
+    if (Apply.positional(plan)) return instance(plan, plan.withNewChildren(children(plan, below)))
+    val pointed = repoint(quiet(plan), inside.iterator, renamed).withNewChildren(children(plan, below))
+    val changed = operator(id, plan, pointed)
+    val left = renamed.filter { case (old, _) => plan.output.exists(_.exprId == old) }
+    val (guarded, cells) = guard(id, plan, changed)
+    mask(id, plan, guarded, left ++ cells)
+  }
+
+  private def children(plan: LogicalPlan, below: Seq[(LogicalPlan, Renamed)]): Seq[LogicalPlan] = plan match {
+    // Columns of these are matched by place: nothing may stand beside them.
+    case _: CTERelationDef | _: WithCTE | _: Union | _: SetOperation => alone(plan, below)
+    case _ if Apply.positional(plan) => alone(plan, below)
+    case _ => below.map(_._1)
+  }
+
+  private def alone(plan: LogicalPlan, below: Seq[(LogicalPlan, Renamed)]): Seq[LogicalPlan] =
+    plan.children.zip(below).map { case (before, (after, renamed)) => plain(before, after, renamed) }
+
+  /** A reference to a common table expression, or a recursive one, with new ids: its columns may be guarded ones now. */
+  private def instance(before: LogicalPlan, after: LogicalPlan): (LogicalPlan, Renamed) = after match {
+    case relation: MultiInstanceRelation =>
+      val fresh = relation.newInstance()
+      (fresh, before.output.zip(fresh.output).map { case (old, now) => old.exprId -> now }.toMap)
+    case other =>
+      val fresh = Project(other.output.map(one => Alias(one, one.name)(qualifier = one.qualifier)), other)
+      (fresh, before.output.zip(fresh.output).map { case (old, now) => old.exprId -> now }.toMap)
+  }
+
+  private def repoint(plan: LogicalPlan, inside: Iterator[LogicalPlan], renamed: Renamed): LogicalPlan = {
+    if (renamed.isEmpty && !inside.hasNext) return plan
+    def outer(sub: LogicalPlan): LogicalPlan = if (renamed.isEmpty) sub else sub.transformAllExpressionsWithSubqueries {
+      case OuterReference(a: Attribute) if renamed.contains(a.exprId) => OuterReference(renamed(a.exprId))
+    }
+    plan.transformExpressionsDown {
+      case subquery: SubqueryExpression => subquery.withNewPlan(outer(inside.next()))
+    }.transformExpressionsDown {
+      case a: Attribute if renamed.contains(a.exprId) => renamed(a.exprId).withQualifier(a.qualifier)
+    }
+  }
+
+  // At operators: conjuncts that are removed, values that are withheld, columns that are carried, groups that are too small.
+
+  private def operator(id: String, before: LogicalPlan, plan: LogicalPlan): LogicalPlan = {
+    val removed = recipe.path("removed").path(id).elements().asScala.map(_.asInt).toSet
+    val nulled = recipe.path("nulled").path(id).elements().asScala.map(_.asLong).toSet
+    val keys = recipe.path("carry").path(id).elements().asScala.map(_.asText).toSeq
+    val kept: LogicalPlan = plan match {
+      case Filter(condition, child) if removed.nonEmpty => without(condition, removed).map(Filter(_, child)).getOrElse(child)
+      case join: Join if removed.nonEmpty => join.copy(condition = join.condition.flatMap(without(_, removed)))
+      case _ if removed.nonEmpty => Build.broken(s"no conjuncts in ${Names.of(plan)}")
+      case other => other
+    }
+    val withheld = if (nulled.isEmpty) kept else kept.mapExpressions {
+      case alias @ Alias(child, name) if nulled.contains(alias.exprId.id) => Alias(Literal(null, child.dataType), name)(alias.exprId, alias.qualifier)
+      case other => other
+    }
+    val wider = if (keys.isEmpty) withheld else carry(withheld, keys)
+    val groups = recipe.path("groups").path(id)
+    if (groups.isMissingNode) wider else largeGroups(wider, groups)
+  }
+
+  private def without(condition: Expression, removed: Set[Int]): Option[Expression] =
+    Conjuncts.of(condition).zipWithIndex.collect { case (one, place) if !removed(place) => one }.reduceOption(And)
+
+  private def carry(plan: LogicalPlan, keys: Seq[String]): LogicalPlan = plan match {
+    case project: Project => project.copy(projectList = project.projectList ++ keys.map(carried))
+    case aggregate: Aggregate =>
+      val all = keys.map { key =>
+        val one = Alias(Max(carried(key)).toAggregateExpression(), key)()
+        carried(key) = one.toAttribute
+        one
+      }
+      aggregate.copy(aggregateExpressions = aggregate.aggregateExpressions ++ all)
+    case _ => Build.broken(s"nothing can be carried through ${Names.of(plan)}")
+  }
+
+  /** Keeps the groups with as many tuples behind each value as the policies ask for. */
+  private def largeGroups(plan: LogicalPlan, groups: JsonNode): LogicalPlan = plan match {
+    case aggregate: Aggregate =>
+      val sizes = groups.elements().asScala.toSeq.map { group =>
+        val need = carried(group.get("need").asText)
+        val counted = if (group.has("row")) If(IsNotNull(need), carried(group.get("row").asText), Literal(null, LongType)) else need
+        val size = Alias(Count(counted).toAggregateExpression(isDistinct = group.has("row")), "size")()
+        val least = Alias(Max(need).toAggregateExpression(), "need")()
+        (size, least)
+      }
+      val extended = aggregate.copy(aggregateExpressions = aggregate.aggregateExpressions ++ sizes.flatMap(one => Seq(one._1, one._2)))
+      val enough = sizes.map { case (size, least) => Or(IsNull(least.toAttribute), GreaterThanOrEqual(size.toAttribute, Cast(least.toAttribute, LongType))) }
+      Project(aggregate.output, GuardBarrier(Filter(enough.reduce[Expression](And), extended)))
+    case _ => Build.broken(s"no groups in ${Names.of(plan)}")
+  }
+
+  // At leaves: rows and cells that are not covered.
+
+  private def guard(id: String, before: LogicalPlan, plan: LogicalPlan): (LogicalPlan, Renamed) = {
+    val wanted = recipe.path("guards").path(id)
+    if (wanted.isMissingNode) return (plan, Map.empty)
+    val build = new Build(plan.output.map(one => one.exprId.id -> one).toMap)
+    val rows = Option(wanted.get("where")).map(build(_)).map(Filter(_, plan)).getOrElse(plan)
+    val cells = wanted.path("cells").elements().asScala.map { cell =>
+      val column = plan.output.find(_.exprId.id == cell.get(0).asLong).getOrElse(Build.broken(s"no column ${cell.get(0)}"))
+      column.exprId -> Alias(build(cell.get(1)), column.name)(qualifier = column.qualifier, explicitMetadata = Some(column.metadata))
+    }.toMap
+    val extra = wanted.path("carried").elements().asScala.map { one =>
+      val value = if (one.has("row")) MonotonicallyIncreasingID() else build(one.get("value"))
+      val alias = Alias(value, one.get("key").asText)()
+      carried(one.get("key").asText) = alias.toAttribute
+      alias
+    }.toSeq
+    val list = plan.output.map(column => cells.getOrElse(column.exprId, column)) ++ extra
+    val guarded = if (cells.isEmpty && extra.isEmpty) rows else Project(list, rows)
+    (GuardBarrier(guarded), cells.map { case (old, alias) => old -> alias.toAttribute })
+  }
+
+  // At the root: what is shown in place of what may not be seen.
+
+  private def mask(id: String, before: LogicalPlan, plan: LogicalPlan, renamed: Renamed): (LogicalPlan, Renamed) = {
+    val wanted = recipe.path("masks").path(id)
+    if (wanted.isMissingNode) return (plan, renamed)
+    val current = before.output.map(one => renamed.getOrElse(one.exprId, plan.output.find(_.exprId == one.exprId).getOrElse(one)))
+    val named = before.output.zip(current).map { case (old, now) => old.exprId.id -> now }.toMap
+    val build = new Build(named ++ carriedColumns(wanted))
+    val shown = wanted.elements().asScala.map(one => one.get("place").asInt -> build(one.get("value"))).toMap
+    val list = before.output.zip(current).zipWithIndex.map { case ((old, now), place) =>
+      shown.get(place).map(value => Alias(value, old.name)(qualifier = old.qualifier, explicitMetadata = Some(old.metadata))).getOrElse(now)
+    }
+    val after = before.output.zip(list).collect { case (old, alias: Alias) => old.exprId -> alias.toAttribute }.toMap
+    (Project(list, plan), renamed ++ after)
+  }
+
+  /** A carried column stands in an expression as a negative number: the place of its key in the mask's `carried`. */
+  private def carriedColumns(wanted: JsonNode): Map[Long, Attribute] =
+    wanted.elements().asScala.flatMap(_.path("carried").elements().asScala.map(_.asText).zipWithIndex.map {
+      case (key, place) => -(place + 1).toLong -> carried(key)
+    }).toMap
+
+  private def ids(key: String): Set[Long] = recipe.path(key).elements().asScala.map(_.asLong).toSet
+}
+
+object Apply {
+  private val byPlace = Set("CTERelationRef", "UnionLoop", "UnionLoopRef")
+
+  /** Nodes whose columns are those of another plan, by place. By name: not every version of Spark has all of them. */
+  def positional(plan: LogicalPlan): Boolean = byPlace(Names.of(plan))
+}

@@ -1,0 +1,79 @@
+package org.apache.spark.sql.headgate
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+
+/** The fence between what policies read (below) and what users wrote (above).
+  *
+  * The optimiser moves expressions only through nodes that it knows, and it does not know this one: whatever a user's
+  * predicate does, raising an error included, it does to rows and cells that the policies let through. Columns are
+  * pruned through it all the same, because it passes on exactly what its child gives.
+  */
+case class GuardBarrier(child: LogicalPlan) extends UnaryNode {
+  override def output: Seq[Attribute] = child.output
+  // INVARIANT: what holds of rows below the fence is not told above it, where it would show up in plans.
+  override protected lazy val validConstraints: ExpressionSet = ExpressionSet()
+  override protected def withNewChildInternal(newChild: LogicalPlan): GuardBarrier = copy(child = newChild)
+}
+
+/** Pushes the predicates that tell nothing through the fence, so that files are still skipped and partitions pruned.
+  *
+  * Such a predicate compares a column with a literal of the same type. It cannot fail and has no effect but to drop
+  * rows that the user's own filter would drop.
+  */
+object PushLeakproof extends Rule[LogicalPlan] with PredicateHelper {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformDown {
+    case Filter(condition, GuardBarrier(child)) if splitConjunctivePredicates(condition).exists(leakproof) =>
+      val (through, kept) = splitConjunctivePredicates(condition).partition(leakproof)
+      val below = GuardBarrier(Filter((through ++ through.flatMap(onRawColumn(_, child))).reduce(And), child))
+      kept.reduceOption(And).map(Filter(_, below)).getOrElse(below)
+  }
+
+  def leakproof(predicate: Expression): Boolean = predicate match {
+    case And(left, right) => leakproof(left) && leakproof(right)
+    case Or(left, right) => leakproof(left) && leakproof(right)
+    case IsNull(_: Attribute) | IsNotNull(_: Attribute) => true
+    case comparison: BinaryComparison => sides(comparison.left, comparison.right)
+    case Not(comparison: BinaryComparison) => sides(comparison.left, comparison.right)
+    case In(column: Attribute, items) => items.forall(sides(column, _))
+    case InSet(_: Attribute, _) => true
+    case StartsWith(_: Attribute, _: Literal) => true
+    case _ => false
+  }
+
+  private def sides(left: Expression, right: Expression): Boolean = (left, right) match {
+    case (column: Attribute, literal: Literal) => column.dataType == literal.dataType
+    case (literal: Literal, column: Attribute) => column.dataType == literal.dataType
+    case _ => false
+  }
+
+  /** The predicate on the column behind a guarded cell, `if(allowed, column, null)`: true wherever the other is. */
+  private def onRawColumn(predicate: Expression, child: LogicalPlan): Option[Expression] = child match {
+    case Project(list, _) if rejectsNull(predicate) =>
+      val raw = list.collect { case alias @ Alias(If(_, column: Attribute, Literal(null, _)), _) => alias.toAttribute -> column }
+      val behind = AttributeMap(raw)
+      val named = predicate.references
+      if (named.nonEmpty && named.forall(behind.contains)) {
+        val column = behind(named.head)
+        // The guarded cell is a column of the child as well, so that the filter can stand above the projection.
+        if (child.outputSet.contains(column)) Some(predicate.transform { case a: Attribute => behind(a) }) else None
+      } else None
+    case _ => None
+  }
+
+  private def rejectsNull(predicate: Expression): Boolean = predicate match {
+    case _: IsNull | _: EqualNullSafe | _: Or | _: Not => false
+    case And(left, right) => rejectsNull(left) && rejectsNull(right)
+    case _ => true
+  }
+}
+
+/** In the physical plan the fence is gone: nothing moves there any more. */
+object PlanBarrier extends SparkStrategy {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case GuardBarrier(child) => Seq(planLater(child))
+    case _ => Nil
+  }
+}

@@ -1,0 +1,111 @@
+package org.apache.spark.sql.headgate
+
+import com.fasterxml.jackson.databind.JsonNode
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.analysis.{FunctionRegistry, TypeCoercion}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Expressions of a recipe, from JSON to Catalyst's own.
+  *
+  * Functions come from Spark's built-in registry, never from the session's, where a user may have put another one under
+  * the same name.
+  */
+class Build(columns: Map[Long, Attribute]) {
+  def apply(node: JsonNode): Expression = {
+    if (node.has("column")) columns.getOrElse(node.get("column").asLong, Build.broken(s"no column ${node.get("column")}"))
+    else if (node.has("type")) literal(node)
+    else if (node.has("try_cast")) Cast(apply(node.get("of").get(0)), kind(node.get("try_cast").asText), Some("UTC"), EvalMode.TRY)
+    else call(node.get("call").asText, node.get("of").elements().asScala.map(apply).toSeq)
+  }
+
+  private def literal(node: JsonNode): Literal = {
+    val value = node.get("value")
+    val wanted = kind(node.get("type").asText)
+    if (value == null || value.isNull) Literal(null, wanted)
+    else wanted match {
+      case StringType => Literal(UTF8String.fromString(value.asText), StringType)
+      case BooleanType => Literal(value.asBoolean, BooleanType)
+      case IntegerType | DateType => Literal(value.asInt, wanted)
+      case LongType | TimestampType => Literal(value.asLong, wanted)
+      case DoubleType => Literal(value.asDouble, DoubleType)
+      case NullType => Literal(null, NullType)
+      case _ => Build.broken(s"a literal of type $wanted")
+    }
+  }
+
+  private def kind(name: String): DataType = if (name == "null") NullType else DataType.fromDDL(name)
+
+  private def call(name: String, parts: Seq[Expression]): Expression = name match {
+    case "and" => parts.reduce(And)
+    case "or" => parts.reduce(Or)
+    case "not" => Not(parts.head)
+    case "isnull" => IsNull(parts.head)
+    case "in" => parts.tail.map(item => compare("=", parts.head, item)).reduce(Or)
+    case "like" => Like(text(parts.head), parts(1), '\\')
+    case "=" | "<>" | "<" | "<=" | ">" | ">=" => compare(name, parts.head, parts(1))
+    case "if" => val Seq(yes, no) = alike(parts.tail); If(parts.head, yes, no)
+    case "binary" => Cast(text(parts.head), BinaryType, Some("UTC"), EvalMode.TRY)
+    case "masked" => If(parts.head, parts(1), fitted(parts(2), parts(1).dataType))
+    case "fit" => fitted(parts.head, parts(1).dataType)
+    case "coalesce" | "greatest" | "least" | "nullif" => builtin(name, alike(parts))
+    case "try_add" | "try_subtract" | "try_multiply" | "try_divide" | "try_mod" => builtin(name, alike(parts))
+    // INVARIANT: a policy never raises an error. Spark's own functions may, where a number does not fit.
+    case "abs" | "floor" | "ceil" | "round" => Silent(builtin(name, parts))
+    case _ => builtin(name, parts)
+  }
+
+  private def builtin(name: String, parts: Seq[Expression]): Expression =
+    FunctionRegistry.builtin.lookupFunction(FunctionIdentifier(name), parts)
+
+  private def text(one: Expression): Expression = if (one.dataType == StringType) one else Cast(one, StringType, Some("UTC"), EvalMode.TRY)
+
+  /** The expressions in the one type that holds them all. */
+  private def alike(parts: Seq[Expression]): Seq[Expression] = {
+    val wanted = parts.map(_.dataType).reduce((left, right) => wider(left, right))
+    parts.map(one => if (one.dataType == wanted) one else Cast(one, wanted, Some("UTC"), EvalMode.TRY))
+  }
+
+  private def wider(left: DataType, right: DataType): DataType =
+    if (left == right) left
+    else TypeCoercion.findWiderTypeForTwo(left, right).getOrElse(Build.broken(s"$left and $right do not go together"))
+
+  private def fitted(one: Expression, wanted: DataType): Expression =
+    if (one.dataType == wanted) one else if (one.dataType == NullType) Literal(null, wanted)
+    else Cast(one, wanted, Some("UTC"), EvalMode.TRY)
+
+  private def compare(sign: String, left: Expression, right: Expression): Expression = {
+    val Seq(a, b) = (left, right) match {
+      // A literal that the column's own type holds is parts that type: such a predicate reaches the files.
+      case (column: Attribute, value: Literal) if exact(value, column.dataType).isDefined => Seq(column, exact(value, column.dataType).get)
+      case (value: Literal, column: Attribute) if exact(value, column.dataType).isDefined => Seq(exact(value, column.dataType).get, column)
+      case _ => alike(Seq(left, right))
+    }
+    sign match {
+      case "=" => EqualTo(a, b)
+      case "<>" => Not(EqualTo(a, b))
+      case "<" => LessThan(a, b)
+      case "<=" => LessThanOrEqual(a, b)
+      case ">" => GreaterThan(a, b)
+      case ">=" => GreaterThanOrEqual(a, b)
+    }
+  }
+
+  private def exact(value: Literal, wanted: DataType): Option[Literal] =
+    if (value.dataType == wanted || value.value == null) Some(Literal(value.value, wanted))
+    else if (!value.dataType.isInstanceOf[NumericType] || !wanted.isInstanceOf[NumericType]) None
+    else {
+      val there = Cast(value, wanted, Some("UTC"), EvalMode.TRY).eval()
+      if (there == null) None
+      else if (Cast(Literal(there, wanted), value.dataType, Some("UTC"), EvalMode.TRY).eval() == value.value) Some(Literal(there, wanted))
+      else None
+    }
+}
+
+object Build {
+  def broken(what: String): Nothing = throw new IllegalStateException(s"the recipe cannot be applied: $what")
+}

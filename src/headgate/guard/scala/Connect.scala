@@ -1,0 +1,122 @@
+package org.apache.spark.sql.connect.headgate
+
+import scala.jdk.CollectionConverters._
+
+import org.sparkproject.connect.grpc._
+import org.sparkproject.connect.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener
+import org.sparkproject.connect.protobuf.Message
+
+import org.apache.spark.connect.proto.UserContext
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connect.service.{SessionKey, SparkConnectService}
+import org.apache.spark.sql.headgate.{Binding, Hook}
+
+/** Binds Connect's sessions to authenticated users: what a client says of itself is only a claim. */
+object ConnectGuard {
+  @volatile private[headgate] var guard: Option[String] = None
+  @volatile private[headgate] var kinds: Set[String] = Set.empty
+  @volatile private[headgate] var parts: Set[String] = Set.empty
+  @volatile private var settings: Map[String, String] = Map.empty
+
+  /** Opens the endpoint for one guard: which kinds of requests are let in, and what no request may contain. Gives the port. */
+  def start(base: SparkSession, guardId: String, allowed: Array[String], forbidden: Array[String]): Int = {
+    kinds = allowed.toSet
+    parts = forbidden.toSet
+    settings = base.newSession().sessionState.conf.getAllConfs
+    guard = Some(guardId)
+    SparkConnectService.start(base.sparkContext)
+    SparkConnectService.localPort
+  }
+
+  def stop(): Unit = {
+    guard = None
+    SparkConnectService.stop()
+  }
+
+  /** Makes the session of a request, as its handler would, so that it acts for somebody before anything runs in it. */
+  private[headgate] def open(user: String, message: Message): Unit = guard.foreach { id =>
+    val field = message.getDescriptorForType.findFieldByName("session_id")
+    if (field != null && message.getDescriptorForType.getName == "ExecutePlanRequest") {
+      val key = SessionKey(user, message.getField(field).toString)
+      Hook.bind(SparkConnectService.sessionManager.getOrCreateIsolatedSession(key, None).session, Binding(id, user, settings))
+    }
+  }
+
+  /** What a request asks for, by the names of the protocol: `ExecutePlanRequest.command.sql_command`. */
+  def kind(message: Message): String = {
+    val name = message.getDescriptorForType.getName
+    (name +: (name match {
+      case "ExecutePlanRequest" => chosen(message, Seq("plan"))
+      case "ConfigRequest" => chosen(message, Seq("operation"))
+      case "AnalyzePlanRequest" => chosen(message, Nil)
+      case _ => Nil
+    })).mkString(".")
+  }
+
+  /** A forbidden part of a request, wherever in it. */
+  private[headgate] def forbidden(message: Message): Option[String] = message.getAllFields.asScala.view.flatMap {
+    case (field, _) if parts(field.getName) => Some(field.getName)
+    case (_, inner: Message) => forbidden(inner)
+    case (_, list: java.util.List[_]) => list.asScala.view.flatMap { case inner: Message => forbidden(inner); case _ => None }.headOption
+    case _ => None
+  }.headOption
+
+  private def chosen(message: Message, way: Seq[String]): Seq[String] = {
+    val inner = way.foldLeft(message)((one, field) => one.getField(one.getDescriptorForType.findFieldByName(field)).asInstanceOf[Message])
+    val set = inner.getDescriptorForType.getOneofs.asScala.toSeq.flatMap(one => Option(inner.getOneofFieldDescriptor(one)))
+    set.headOption match {
+      case Some(field) if Set("command", "streaming_query_command").contains(field.getName) =>
+        field.getName +: chosen(inner.getField(field).asInstanceOf[Message], Nil)
+      case Some(field) => Seq(field.getName)
+      case None => Seq("nothing")
+    }
+  }
+}
+
+class ConnectGuard extends ServerInterceptor {
+  private val authorization = Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER)
+
+  override def interceptCall[Request, Response](
+      call: ServerCall[Request, Response], headers: Metadata, next: ServerCallHandler[Request, Response]): ServerCall.Listener[Request] = {
+    val token = Option(headers.get(authorization)).filter(_.startsWith("Bearer ")).map(_.stripPrefix("Bearer "))
+    val user = for (guard <- ConnectGuard.guard; one <- token; found <- Hook.authenticate(guard, one)) yield found
+    user match {
+      case None =>
+        call.close(Status.UNAUTHENTICATED.withDescription("the token is missing or not known"), new Metadata())
+        new ServerCall.Listener[Request] {}
+      case Some(name) => new SimpleForwardingServerCallListener[Request](next.startCall(call, headers)) {
+        private var refused = false
+
+        override def onMessage(message: Request): Unit = bound(name, message.asInstanceOf[Message]) match {
+          case Right(changed) => super.onMessage(changed.asInstanceOf[Request])
+          case Left(why) =>
+            refused = true
+            call.close(Status.PERMISSION_DENIED.withDescription(why), new Metadata())
+        }
+
+        override def onHalfClose(): Unit = if (!refused) super.onHalfClose()
+      }
+    }
+  }
+
+  /** The request in the name of the token's user, or why it is not let in. */
+  private def bound(user: String, message: Message): Either[String, Message] = {
+    val field = message.getDescriptorForType.findFieldByName("user_context")
+    val kind = ConnectGuard.kind(message)
+    if (field == null) Left(s"refused by the guard: a request of the kind `$kind` names no user")
+    else if (!ConnectGuard.kinds(kind)) Left(s"refused by the guard: requests of the kind `$kind` are not allowed")
+    else if (ConnectGuard.forbidden(message).isDefined)
+      Left(s"refused by the guard: a request with `${ConnectGuard.forbidden(message).get}` brings code to the server")
+    else {
+      val claimed = message.getField(field).asInstanceOf[UserContext]
+      if (claimed.getUserId.nonEmpty && claimed.getUserId != user)
+        Left(s"refused by the guard: the user_id `${claimed.getUserId}` is not the user of the token; leave it out, or unset SPARK_USER and USER")
+      else try {
+        ConnectGuard.open(user, message)
+        Right(message.toBuilder.setField(field, claimed.toBuilder.setUserId(user).build()).build())
+      } catch {
+        case error: Exception => Left(s"refused by the guard: the session cannot be opened (${error.getMessage})")
+      }
+    }
+  }
+}

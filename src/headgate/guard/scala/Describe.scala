@@ -1,0 +1,155 @@
+package org.apache.spark.sql.headgate
+
+import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.plans.logical._
+
+/** A plan as JSON: operators, expressions, attribute ids, sources, subqueries. It says what is there, and judges nothing.
+  *
+  * Nodes are numbered in the order in which `Apply` visits them: a node, the subqueries of its expressions, its
+  * children.
+  */
+class Describe {
+  private val json = JsonNodeFactory.instance
+  private val attributes: ObjectNode = json.objectNode()
+  private var count = 0
+
+  def apply(plan: LogicalPlan): ObjectNode = {
+    val result = json.objectNode()
+    result.set[ObjectNode]("plan", node(plan))
+    result.set[ObjectNode]("attributes", attributes)
+    result
+  }
+
+  private def node(plan: LogicalPlan): ObjectNode = {
+    val result = json.objectNode()
+    result.put("id", count)
+    count += 1
+    result.put("node", Names.of(plan))
+    result.set[ArrayNode]("out", array(plan.output.map(note)))
+    if (plan.isStreaming) result.put("streaming", true)
+    details(plan, result)
+    val children = json.arrayNode()
+    plan.children.foreach(child => children.add(node(child)))
+    if (!children.isEmpty) result.set[ArrayNode]("children", children)
+    result
+  }
+
+  private def details(plan: LogicalPlan, result: ObjectNode): Unit = plan match {
+    case p: Project => result.set[ArrayNode]("list", expressions(p.projectList))
+    case f: Filter => result.set[ArrayNode]("where", expressions(Conjuncts.of(f.condition)))
+    case a: Aggregate =>
+      result.set[ArrayNode]("keys", expressions(a.groupingExpressions))
+      result.set[ArrayNode]("list", expressions(a.aggregateExpressions))
+    case j: Join =>
+      result.put("type", j.joinType.sql)
+      result.set[ArrayNode]("where", expressions(j.condition.toSeq.flatMap(Conjuncts.of)))
+    case w: Window =>
+      result.set[ArrayNode]("list", expressions(w.windowExpressions))
+      result.set[ArrayNode]("keys", expressions(w.partitionSpec ++ w.orderSpec))
+    case g: Generate =>
+      result.set[ArrayNode]("generator", expressions(Seq(g.generator)))
+      result.set[ArrayNode]("made", array(g.generatorOutput.map(note)))
+    case e: Expand =>
+      val lists = json.arrayNode()
+      e.projections.foreach(list => lists.add(expressions(list)))
+      result.set[ArrayNode]("lists", lists)
+    case c: CTERelationDef => result.put("cte", c.id)
+    case r: CTERelationRef => result.put("cte", r.cteId)
+    case l: UnionLoop => result.put("cte", l.id)
+    case r: UnionLoopRef => result.put("cte", r.loopId)
+    case v: View =>
+      result.put("name", v.desc.identifier.unquotedString)
+      result.put("temporary", v.isTempView)
+    case leaf: LeafNode => Sources.describe(leaf, result); rest(plan, result)
+    case command: Command => Sources.describeCommand(command, result); rest(plan, result)
+    case _ => rest(plan, result)
+  }
+
+  private def rest(plan: LogicalPlan, result: ObjectNode): Unit =
+    if (plan.expressions.nonEmpty) result.set[ArrayNode]("expressions", expressions(plan.expressions))
+
+  private def expressions(list: Seq[Expression]): ArrayNode = {
+    val result = json.arrayNode()
+    list.foreach(one => result.add(expression(one)))
+    result
+  }
+
+  private def array(ids: Seq[Long]): ArrayNode = {
+    val result = json.arrayNode()
+    ids.foreach(result.add(_))
+    result
+  }
+
+  private def note(attribute: Attribute): Long = {
+    val key = attribute.exprId.id.toString
+    if (!attributes.has(key)) attributes.set[ArrayNode](key, json.arrayNode().add(attribute.name).add(attribute.dataType.catalogString))
+    attribute.exprId.id
+  }
+
+  private def expression(one: Expression): ObjectNode = {
+    val result = json.objectNode()
+    one match {
+      case a: Attribute => result.put("column", note(a))
+      case OuterReference(a: Attribute) => result.put("outer", note(a))
+      case _: Literal => result.put("literal", true)
+      case a: Alias =>
+        result.put("alias", note(a.toAttribute))
+        result.set[ArrayNode]("of", expressions(Seq(a.child)))
+      case a: AggregateExpression =>
+        result.put("aggregate", Names.of(a.aggregateFunction))
+        if (a.isDistinct) result.put("distinct", true)
+        result.set[ArrayNode]("of", expressions(a.aggregateFunction.children))
+        a.filter.foreach(filter => result.set[ArrayNode]("where", expressions(Seq(filter))))
+      case w: WindowExpression =>
+        result.put("over", whole(w.windowSpec))
+        result.set[ArrayNode]("of", expressions(Seq(w.windowFunction)))
+        result.set[ArrayNode]("keys", expressions(w.windowSpec.partitionSpec ++ w.windowSpec.orderSpec))
+      case s: SubqueryExpression =>
+        result.put("subquery", Names.of(s))
+        result.set[ObjectNode]("plan", node(s.plan))
+        result.set[ArrayNode]("of", expressions(s.children))
+      case u: PythonUDF =>
+        result.put("function", "PythonUDF").put("name", u.name)
+        result.set[ArrayNode]("of", expressions(u.children))
+      case u: ScalaUDF =>
+        result.put("function", "ScalaUDF").put("name", u.udfName.getOrElse("")).put("by", u.function.getClass.getName)
+        result.set[ArrayNode]("of", expressions(u.children))
+      case other =>
+        result.put("function", Names.of(other))
+        if (other.children.nonEmpty) result.set[ArrayNode]("of", expressions(other.children))
+    }
+    result
+  }
+
+  /** Whether a window function looks at whole partitions: only then does it fuse their rows into one value. */
+  private def whole(spec: WindowSpecDefinition): Boolean = spec.frameSpecification match {
+    case frame: SpecifiedWindowFrame => frame.lower == UnboundedPreceding && frame.upper == UnboundedFollowing
+    case _ => spec.orderSpec.isEmpty
+  }
+}
+
+/** The conjuncts of a condition, in the order in which both description and recipe count them. */
+object Conjuncts extends PredicateHelper {
+  def of(condition: Expression): Seq[Expression] = splitConjunctivePredicates(condition)
+}
+
+/** Names of classes: short for Spark's own, whole for all others, so that a look-alike is not taken for the original. */
+object Names {
+  private val homes = Seq(
+    "org.apache.spark.sql.catalyst.expressions.",
+    "org.apache.spark.sql.catalyst.plans.logical.",
+    "org.apache.spark.sql.catalyst.streaming.",
+    "org.apache.spark.sql.catalyst.analysis.",
+    "org.apache.spark.sql.execution.",
+    "org.apache.spark.sql.headgate."
+  )
+
+  def of(value: Any): String = {
+    val name = value.getClass.getName.stripSuffix("$")
+    if (homes.exists(name.startsWith)) name.split("[.$]").last else name
+  }
+}

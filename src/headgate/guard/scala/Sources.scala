@@ -1,0 +1,89 @@
+package org.apache.spark.sql.headgate
+
+import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.catalyst.catalog.{CatalogTable, HiveTableRelation}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.connector.catalog.{Identifier, Table}
+import org.apache.spark.sql.execution.command._
+import org.apache.spark.sql.execution.datasources._
+import org.apache.spark.sql.execution.datasources.jdbc.JDBCRelation
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation, FileTable, StreamingDataSourceV2Relation, StreamingDataSourceV2ScanRelation}
+import org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTable
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** What the leaves of a plan read, and what its commands touch. */
+object Sources {
+  def describe(leaf: LogicalPlan, result: ObjectNode): Unit = leaf match {
+    case relation: LogicalRelation =>
+      relation.catalogTable.foreach(table(_, result))
+      relation.relation match {
+        case files: HadoopFsRelation =>
+          result.put("source", "files")
+          result.set[ArrayNode]("paths", texts(files.location.rootPaths.map(_.toString)))
+          result.put("format", Names.of(files.fileFormat))
+          val known = result.putObject("options")
+          if (relation.catalogTable.isEmpty) files.options.foreach { case (key, value) => known.put(key.toLowerCase, value) }
+        case jdbc: JDBCRelation =>
+          result.put("source", "jdbc")
+          result.put("url", jdbc.jdbcOptions.url)
+          result.put("name", jdbc.jdbcOptions.tableOrQuery)
+        case other => result.put("source", other.getClass.getName)
+      }
+    case relation: HiveTableRelation =>
+      result.put("source", "hive")
+      table(relation.tableMeta, result)
+    case relation: DataSourceV2Relation => second(relation.table, relation.identifier, relation.options, result)
+    case relation: DataSourceV2ScanRelation => describe(relation.relation, result)
+    case relation: StreamingDataSourceV2ScanRelation => describe(relation.relation, result)
+    case relation: StreamingDataSourceV2Relation => second(relation.table, relation.identifier, relation.options, result)
+    case _ =>
+  }
+
+  private def table(found: CatalogTable, result: ObjectNode): Unit = {
+    result.put("table", found.identifier.unquotedString)
+    found.storage.locationUri.foreach(uri => result.put("location", uri.toString))
+  }
+
+  private def second(table: Table, identifier: Option[Identifier], options: CaseInsensitiveStringMap, result: ObjectNode): Unit = {
+    result.put("source", "v2")
+    result.put("class", table.getClass.getName)
+    result.put("name", table.name())
+    identifier.foreach(one => result.put("table", (one.namespace() :+ one.name()).mkString(".")))
+    val known = result.putObject("options")
+    options.asCaseSensitiveMap().asScala.foreach { case (key, value) => known.put(key.toLowerCase, value) }
+    table match {
+      case files: FileTable =>
+        result.put("source", "files").put("format", files.formatName)
+        result.set[ArrayNode]("paths", texts(files.fileIndex.rootPaths.map(_.toString)))
+      case jdbc: JDBCTable =>
+        result.put("source", "jdbc")
+        result.put("url", jdbc.jdbcOptions.url)
+        result.put("name", jdbc.jdbcOptions.tableOrQuery)
+      case _ =>
+    }
+  }
+
+  def describeCommand(command: LogicalPlan, result: ObjectNode): Unit = command match {
+    case set: SetCommand => result.put("key", set.kv.map(_._1).getOrElse("")).put("sets", set.kv.exists(_._2.isDefined))
+    case reset: ResetCommand => result.put("key", reset.config.getOrElse(""))
+    case view: CreateViewCommand =>
+      result.put("name", view.name.unquotedString)
+      result.put("kind", view.viewType.getClass.getSimpleName.stripSuffix("$"))
+    case explain: ExplainCommand => result.put("name", Names.of(explain.logicalPlan))
+    case describe: DescribeTableCommand => result.put("name", describe.table.unquotedString).put("extended", describe.isExtended)
+    case describe: DescribeRelation => result.put("extended", describe.isExtended)
+    case show: ShowColumnsCommand => result.put("name", show.tableName.unquotedString)
+    case write: InsertIntoHadoopFsRelationCommand =>
+      result.put("path", write.outputPath.toString)
+      write.catalogTable.foreach(table(_, result))
+    case _ =>
+  }
+
+  private def texts(values: Seq[String]): ArrayNode = {
+    val result = JsonNodeFactory.instance.arrayNode()
+    values.foreach(result.add(_))
+    result
+  }
+}

@@ -1,0 +1,31 @@
+"""What an administrator says beside the policies: where data is found, who may do more, which functions are granted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from headgate.guard.objects import Source
+from headgate.model.subject import User
+
+NO_TIME = "no time of its own"
+"""The time column of a table that has none, so that `during` can be read; it covers nothing there."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of one guard.
+
+    `functions` grants users' own functions by name, to `user:alice` or `role:analyst`; `writable` are the folders that
+    results may be written to; `administrators` see full plans.
+    """
+
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    functions: Mapping[str, Iterable[str]] = field(default_factory=dict)
+    writable: tuple[str, ...] = ()
+    administrators: frozenset[str] = frozenset()
+
+    def function_granted(self, user: User, name: str) -> bool:
+        """Whether the user may run a function of this name that is not Spark's own."""
+        keys = (f"user:{user.id}", *(f"role:{role}" for role in user.roles))
+        return bool(name) and any(name in self.functions.get(key, ()) for key in keys)

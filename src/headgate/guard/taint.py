@@ -1,0 +1,45 @@
+"""Which columns of a plan hold values that the user may use and may not see: an error about them would tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+
+from headgate.guard.plan import Description, Expression, Node
+
+
+def tainted(description: Description, hidden: Set[int]) -> list[int]:
+    """The hidden columns and everything that is derived from them row by row; an aggregate ends it."""
+    found = set(hidden)
+    definitions = {node.facts["cte"]: node for node in description.nodes if "cte" in node.facts and node.children}
+    before = -1
+    while len(found) != before:
+        before = len(found)
+        for node in reversed(description.nodes):
+            found.update(_derived(node, found, definitions))
+    return sorted(found)
+
+
+def _derived(node: Node, found: Set[int], definitions: dict[int, Node]) -> Iterator[int]:
+    for made in node.list:
+        if made.kind == "alias" and _names(made.of[0], found):
+            yield made.column
+    if node.made and any(_names(one, found) for one in node.rest):
+        yield from node.made
+    if node.name in ("Union", "Except", "Intersect", "UnionLoop"):
+        for child in node.children:
+            yield from (out for out, column in zip(node.out, child.out, strict=False) if column in found)
+    if node.name in ("CTERelationRef", "UnionLoopRef") and node.facts["cte"] in definitions:
+        definition = definitions[node.facts["cte"]]
+        yield from (out for out, column in zip(node.out, definition.out, strict=False) if column in found)
+    for one in node.lists:
+        yield from (out for out, expression in zip(node.out, one, strict=False) if _names(expression, found))
+
+
+def _names(expression: Expression, found: Set[int]) -> bool:
+    if expression.kind == "aggregate":
+        return False
+    if expression.kind in ("column", "outer"):
+        return expression.column in found
+    if expression.plan is not None and any(column in found for column in expression.plan.out):
+        return True
+    return any(_names(one, found) for one in expression.of)

@@ -1,0 +1,23 @@
+"""Attacks on guarded Spark use the same tables as the tests of the guard."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "guard"))
+
+from guarded import World, start_spark
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return start_spark(tmp_path_factory.mktemp("warehouse"))
+
+
+@pytest.fixture(scope="session")
+def world(spark, tmp_path_factory: pytest.TempPathFactory) -> World:
+    return World(spark, tmp_path_factory.mktemp("tables"))

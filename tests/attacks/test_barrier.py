@@ -1,0 +1,92 @@
+"""Ways in 2 and 3: functions that see what they should not, and barriers that the optimiser takes away."""
+
+from __future__ import annotations
+
+import pytest
+from guarded import OWN, below_the_barrier, physical, policy, refused, rows, spying_udf
+
+from headgate.guard import Settings, session
+
+
+def test_a_users_function_is_refused(world, tmp_path) -> None:
+    ann = world.session("ann", OWN)
+    with refused("the function `spy` is the user's own"):
+        ann.table("emp").where(spying_udf(tmp_path / "seen")("salary")).collect()
+    assert not (tmp_path / "seen").exists()
+
+
+def test_a_function_that_was_registered_is_refused(world, tmp_path) -> None:
+    ann = world.session("ann", OWN)
+    ann.udf.register("spied", spying_udf(tmp_path / "seen"))
+    with refused("has to be granted by name"):
+        ann.sql("SELECT id FROM emp WHERE spied(salary)").collect()
+
+
+def test_a_function_that_is_granted_sees_authorised_rows_only(world, tmp_path) -> None:
+    for number, where in enumerate(("dept = 'A'", "dept IN ('A', 'Z')", "upper(dept) = 'A' OR dept = self.dept")):
+        seen = tmp_path / f"seen{number}"
+        own = policy("own", f'object: {{tables: [emp], where: "{where}"}}, allow: [read]')
+        ann = world.session("ann", own, settings=Settings(functions={"role:analyst": ["spy"]}))
+        assert len(rows(ann.table("emp").where(spying_udf(seen)("salary")))) == 2
+        assert sorted(seen.read_text().split()) == ["50", "60"]
+
+
+def test_a_users_function_under_a_built_in_name_does_not_reach_policies(world) -> None:
+    own = policy("own", "object: {tables: [emp], where: upper(dept) = 'A'}, allow: [read]")
+    ann = world.session("ann", own)
+    ann.udf.register("upper", lambda text: "A")
+    assert rows(ann.sql("SELECT id FROM emp")) == [(1,), (2,)]
+
+
+@pytest.mark.parametrize("name", ["mapInPandas", "mapInArrow"])
+def test_code_over_batches_is_refused(world, name) -> None:
+    frame = world.session("ann", OWN).table("emp")
+    with refused("is not among the operations"):
+        getattr(frame, name)(lambda batches: batches, frame.schema).collect()
+
+
+def test_no_expression_of_the_user_stands_below_the_barrier(world) -> None:
+    ann = world.session("ann", OWN)
+    frame = ann.sql("SELECT id FROM emp WHERE 1 / (salary - 100) > 0 AND name LIKE '%x%' AND rand() >= 0")
+    below = below_the_barrier(frame)
+    assert "dept" in below
+    for word in ("LIKE", "Contains", "rand", " / ", "salary#", "- 100"):
+        assert word not in below.replace("Relation", "") or word == "salary#", (word, below)
+
+
+def test_what_tells_nothing_is_pushed_to_the_files(world) -> None:
+    frame = world.session("ann", OWN).sql("SELECT id FROM emp WHERE salary > 55 AND id IN (1, 2) AND 1 / id > 0")
+    assert rows(frame) == [(2,)]
+    below = below_the_barrier(frame)
+    assert "salary" in below.split("Relation")[0]
+    pushed = physical(frame).split("PushedFilters")[1]
+    assert "GreaterThan(salary,55)" in pushed
+    assert "EqualTo(dept,A)" in pushed
+
+
+def test_partitions_are_pruned_through_the_barrier(world) -> None:
+    spark = world.spark
+    frame = spark.table("emp").selectExpr("id", "dept", "since AS day")
+    files = str(world.folder / "parts")
+    frame.write.mode("overwrite").partitionBy("day").option("path", files).saveAsTable("parts")
+    own = policy("own", "object: {tables: [parts], where: dept = 'A'}, allow: [read]")
+    frame = world.session("ann", own, tables=("parts",)).sql("SELECT id FROM parts WHERE day = '2026-01-02'")
+    assert rows(frame) == [(2,)]
+    assert "2026-01-02" in physical(frame).split("PartitionFilters")[1].split("PushedFilters")[0]
+
+
+def test_masked_cells_are_filtered_below_by_their_raw_column(world) -> None:
+    rest = policy("rest", "object: {tables: [emp], attributes: [id, dept]}, allow: [read]")
+    some = policy("some", "object: {tables: [emp], attributes: [salary], where: dept = 'A'}, allow: [read]")
+    frame = world.session("ann", rest + some).sql("SELECT id FROM emp WHERE salary >= 60")
+    assert rows(frame) == [(2,)]
+
+
+def test_settings_that_switch_rules_off_do_not_reach_the_guard(world) -> None:
+    guard = world.guard(OWN)
+    ann = session("ann", guard, world.spark)
+    ann.conf.set("spark.sql.optimizer.excludedRules", "org.apache.spark.sql.headgate.PushLeakproof")
+    with refused("the setting `spark.sql.optimizer.excludedRules` may not be changed"):
+        ann.sql("SELECT id FROM emp").collect()
+    ann.conf.unset("spark.sql.optimizer.excludedRules")
+    assert rows(ann.sql("SELECT id FROM emp")) == [(1,), (2,)]

@@ -1,0 +1,123 @@
+"""Way in 1: an error, or its text, that tells of a row or a cell the user may not see. Also 9: statistics."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from guarded import DEPARTMENTS, drained, policy, rows
+
+from headgate.guard import Settings, Source, session, table_schema
+from headgate.model.schema import StreamCatalog
+from headgate.policy.yaml_file import parse_policies
+
+# The secret is row 3: salary 100, department B, the name Cid. The user may see department A.
+
+POLICY_FORMS = {
+    "comparison": "dept = 'A'",
+    "membership": "dept IN ('A', 'Z')",
+    "disjunction": "dept = 'A' OR dept = 'Z'",
+    "pattern": "dept LIKE 'A%'",
+    "function": "upper(dept) = 'A'",
+    "case": "CASE WHEN dept = 'A' THEN TRUE ELSE FALSE END",
+    "profile": "dept = self.dept",
+    "negation": "NOT (dept <> 'A')",
+}
+
+ERROR_FORMS = {
+    "division": "1 / (salary - 100) IS NOT NULL OR id > 0",
+    "cast": "CAST(name AS int) IS NULL OR id > 0",
+    "assertion": "assert_true(salary <> 100) IS NULL",
+    "raise": "if(salary = 100, raise_error('there is a 100'), true)",
+    "index": "element_at(array(1), if(salary = 100, 9, 1)) = 1",
+    "overflow": "salary * 1000000000L * if(salary = 100, 100000000000L, 1L) IS NOT NULL OR id > 0",
+}
+"""Each raises an error on the secret row and on no other that the user may see, but for the cast: see below."""
+
+
+@pytest.mark.parametrize("form", POLICY_FORMS)
+def test_no_error_tells_of_a_hidden_row(world, form) -> None:
+    own = policy("own", f'object: {{tables: [emp], where: "{POLICY_FORMS[form]}"}}, allow: [read]')
+    ann = world.session("ann", own + DEPARTMENTS)
+    for name, predicate in ERROR_FORMS.items():
+        if name != "cast":
+            assert rows(ann.sql(f"SELECT id FROM emp WHERE {predicate}")) == [(1,), (2,)], name
+            assert len(rows(ann.sql(f"SELECT id, {predicate} AS x FROM emp"))) == 2, name
+
+
+def test_a_failed_cast_names_no_hidden_value(world) -> None:
+    own = policy("own", "object: {tables: [emp], where: dept = 'A'}, allow: [read]")
+    ann = world.session("ann", own)
+    ann.conf.set("spark.sql.ansi.enabled", "true")
+    with pytest.raises(Exception, match="CAST_INVALID_INPUT") as raised:
+        ann.sql("SELECT id FROM emp WHERE CAST(name AS int) = 1").collect()
+    assert "Cid" not in str(raised.value)
+    assert "Dan" not in str(raised.value)
+
+
+# An assertion about NULL fails whatever is hidden, and a cast of what may be seen fails on that.
+@pytest.mark.parametrize("name", sorted(set(ERROR_FORMS) - {"assertion", "cast"}))
+def test_no_error_tells_of_a_hidden_cell(world, name) -> None:
+    rest = policy("rest", "object: {tables: [emp], attributes: [id, name, dept]}, allow: [read]")
+    own = policy("own", "object: {tables: [emp], attributes: [salary], where: dept = 'A'}, allow: [read]")
+    ann = world.session("ann", rest + own)
+    assert len(rows(ann.sql(f"SELECT id, {ERROR_FORMS[name]} AS x FROM emp"))) == 5
+
+
+@pytest.mark.parametrize("name", ERROR_FORMS)
+def test_no_error_tells_of_a_value_that_may_be_used_and_not_seen(world, name) -> None:
+    rest = policy("rest", "object: {tables: [emp], attributes: [id, dept]}, allow: [read]")
+    use = policy("use", "object: {tables: [emp], attributes: [salary, name]}, allow: [assist, compute]")
+    ann = world.session("ann", rest + use)
+    ann.sql(f"SELECT id FROM emp WHERE {ERROR_FORMS[name]}").collect()
+    ann.sql(f"SELECT dept, count(if({ERROR_FORMS[name]}, salary, 0)) FROM emp GROUP BY dept").collect()
+    twice = f"count(if({ERROR_FORMS[name]}, salary, 0)), sum(if({ERROR_FORMS[name]}, salary, 0))"
+    ann.sql(f"SELECT dept, {twice} FROM emp GROUP BY dept").collect()
+    ann.sql(f"SELECT id FROM emp ORDER BY {ERROR_FORMS[name]}").collect()
+    ann.sql(f"SELECT count(1) FROM emp GROUP BY {ERROR_FORMS[name]}").collect()
+
+
+def test_no_error_tells_of_a_hidden_row_of_a_stream(world, tmp_path) -> None:
+    (tmp_path / "in").mkdir()
+    lines = [{"id": one, "dept": dept, "salary": salary} for one, dept, salary in ((1, "A", 50), (3, "B", 100))]
+    (tmp_path / "in" / "a.json").write_text("\n".join(map(json.dumps, lines)))
+    spark = world.spark
+    schema = spark.createDataFrame([(1, "A", 50)], "id int, dept string, salary int").schema
+    catalog = StreamCatalog([table_schema("live", schema)])
+    own = policy("own", "object: {tables: [live], where: dept = 'A'}, allow: [read]")
+    policies = parse_policies(f"version: 1\npolicies:\n{own}", catalog)
+    guard = world.guard(None, tables=()).__class__(
+        catalog, policies, {"ann": _ann()}, Settings({"live": Source(path=str(tmp_path / "in"))})
+    )
+    ann = session("ann", guard, spark)
+    stream = ann.readStream.schema(schema).json(str(tmp_path / "in")).where("1 / (salary - 100) IS NOT NULL")
+    query = stream.writeStream.format("memory").queryName("no_error").trigger(availableNow=True).start()
+    assert drained(query).exception() is None
+    assert rows(ann.table("no_error").select("id")) == [(1,)]
+
+
+def _ann():
+    from guarded import USERS
+
+    return USERS["ann"]
+
+
+# Way in 9: shortcuts that answer from what is hidden.
+
+MASKED = policy("rest", "object: {tables: [emp], attributes: [id, dept]}, allow: [read]") + policy(
+    "masked", "object: {tables: [emp], attributes: [salary], where: dept = 'A'}, allow: [read], mask: zero"
+)
+
+
+def test_asking_for_the_raw_value_finds_nothing(world) -> None:
+    ann = world.session("ann", MASKED)
+    assert rows(ann.sql("SELECT id FROM emp WHERE salary = 100")) == []
+    assert rows(ann.sql("SELECT id FROM emp WHERE salary = 60")) == [(2,)]
+
+
+def test_statistics_of_files_are_not_asked(world) -> None:
+    ann = world.session("ann", MASKED)
+    ann.conf.set("spark.sql.shuffle.partitions", "1")
+    assert rows(ann.sql("SELECT min(salary), max(salary), count(salary) FROM emp")) == [(50, 60, 2)]
+    own = policy("own", "object: {tables: [emp], where: dept = 'A'}, allow: [read]")
+    assert rows(world.session("ann", own).sql("SELECT max(salary), count(*) FROM emp")) == [(60, 2)]

@@ -1,0 +1,115 @@
+"""Way in 6, and beyond the list: files read by path, where the user chooses format, schema and options.
+
+Each test reads the same lines. Row 3 is hidden by a deny on the department, so that whoever makes the department
+disappear, or another column look like an open one, gets to see it.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from guarded import USERS, policy, refused, rows
+
+from headgate.guard import Guard, Settings, Source, session, table_schema
+from headgate.model.schema import StreamCatalog
+from headgate.policy.yaml_file import parse_policies
+
+LINES = [{"id": 1, "dept": "A", "salary": 50, "value": "x"}, {"id": 3, "dept": "B", "salary": 100, "value": "y"}]
+SCHEMA = "id int, dept string, salary int, value string"
+POLICIES = policy("open", "object: {tables: [live]}, allow: [read]") + policy(
+    "closed", "object: {tables: [live], where: dept = 'B'}, deny: [read, assist, compute]"
+)
+
+
+def reader(world, folder, file_format: str | None = None, **options):
+    """A session in which a folder of files is the table `live`."""
+    catalog = StreamCatalog([table_schema("live", world.spark.createDataFrame([], SCHEMA).schema)])
+    source = Source(path=str(folder), format=file_format, options=options)
+    policies = parse_policies(f"version: 1\npolicies:\n{POLICIES}", catalog)
+    return session("ann", Guard(catalog, policies, USERS, Settings({"live": source})), world.spark).read
+
+
+@pytest.fixture
+def lines(tmp_path):
+    folder = tmp_path / "json"
+    folder.mkdir()
+    (folder / "part.json").write_text("\n".join(map(json.dumps, LINES)))
+    return folder
+
+
+def test_read_as_it_is(world, lines) -> None:
+    assert rows(reader(world, lines).schema(SCHEMA).json(str(lines)).select("id", "salary")) == [(1, 50)]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "id int, salary int",  # the department is left out
+        "id int, DEPT string, salary int",  # another key
+        "id int, dept int, salary int",  # NULL, as it is no number
+        "id int, dept boolean, salary int",
+    ],
+)
+def test_a_schema_that_makes_the_department_disappear(world, lines, schema) -> None:
+    with refused("no use of `live` is allowed"):
+        reader(world, lines).schema(schema).json(str(lines)).select("id", "salary").collect()
+
+
+def test_a_schema_in_which_numbers_are_texts(world, lines) -> None:
+    found = reader(world, lines).schema("id string, dept string, salary string").json(str(lines))
+    with refused("no use of `live` is allowed"):
+        found.select("salary").collect()
+
+
+@pytest.mark.parametrize("name", ["text", "csv", "binaryFile"])
+def test_another_format(world, lines, name) -> None:
+    read = reader(world, lines).format(name)
+    with refused("are not read as|refused by the guard"):
+        (read if name != "csv" else read.schema(SCHEMA)).load(str(lines)).collect()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("lineSep", ', "dept"'), ("encoding", "UTF-16"), ("columnNameOfCorruptRecord", "value"), ("mode", "PERMISSIVE")],
+)
+def test_options_that_change_what_is_read(world, lines, key, value) -> None:
+    with refused("the option `.*` is not allowed"):
+        reader(world, lines).option(key, value).schema(SCHEMA).json(str(lines)).select("id", "salary").collect()
+
+
+def test_columns_of_csv_are_those_of_the_table_in_their_order(world, tmp_path) -> None:
+    folder = tmp_path / "csv"
+    folder.mkdir()
+    (folder / "part.csv").write_text("\n".join(",".join(map(str, one.values())) for one in LINES))
+    assert rows(reader(world, folder, "csv").schema(SCHEMA).csv(str(folder)).select("id", "salary")) == [(1, 50)]
+    with refused("in this order"):
+        swapped = "id int, value string, salary int, dept string"
+        reader(world, folder, "csv").schema(swapped).csv(str(folder)).select("id", "salary").collect()
+    with refused("are not read as"):
+        reader(world, folder).schema(SCHEMA).csv(str(folder)).select("id", "salary").collect()
+
+
+def test_files_of_two_places_are_no_table(world, lines, tmp_path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "part.json").write_text(json.dumps(LINES[0]))
+    with refused("is not known"):
+        reader(world, lines).schema(SCHEMA).json([str(lines), str(other)]).collect()
+
+
+def test_a_table_that_is_also_read_as_text(world) -> None:
+    world.table("parquet_lines", [("secret",)], "value string")
+    hidden = policy("some", "object: {tables: [parquet_lines], where: value <> 'secret'}, allow: [read]")
+    ann = world.session("ann", hidden, tables=("parquet_lines",))
+    assert rows(ann.table("parquet_lines")) == []
+    with refused("are not read as `text`"):
+        ann.read.text(str(world.folder / "parquet_lines")).collect()
+
+
+def test_what_is_written_is_masked(world, tmp_path) -> None:
+    rest = policy("rest", "object: {tables: [emp], attributes: [id, dept]}, allow: [read]")
+    some = policy("some", "object: {tables: [emp], attributes: [salary]}, allow: [assist], mask: zero")
+    ann = world.session("ann", rest + some, settings=Settings(writable=(str(tmp_path),)))
+    ann.sql("SELECT id, salary FROM emp WHERE salary > 60").write.parquet(str(tmp_path / "out"))
+    assert rows(world.spark.read.parquet(str(tmp_path / "out"))) == [(3, 0), (4, 0)]

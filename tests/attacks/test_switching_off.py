@@ -1,0 +1,192 @@
+"""Ways in 5, 6, 8, 10 and 11 on guarded Spark: commands, shared views, a decision point that is down, state on disk."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+from guarded import DEPARTMENTS, OWN, drained, policy, refused, rows
+
+from headgate.guard import Settings, Source, gateway, session, table_schema
+from headgate.guard.guard import Guard
+from headgate.model.schema import StreamCatalog
+from headgate.policy.yaml_file import parse_policies
+
+COMMANDS = [
+    "SET spark.sql.optimizer.excludedRules=x",
+    "SET spark.sql.extensions=x",
+    "SET",
+    "SET -v",
+    "RESET",
+    "SELECT reflect('java.lang.System', 'getProperty', 'user.home')",
+    "SELECT java_method('java.lang.System', 'exit', 0)",
+    "SELECT try_reflect('java.lang.System', 'getenv', 'PATH')",
+    "SELECT TRANSFORM(id) USING 'cat' AS (x) FROM emp",
+    "ADD JAR /tmp/none.jar",
+    "ADD FILE /etc/hostname",
+    "LIST FILES",
+    "CREATE FUNCTION f AS 'org.example.F'",
+    "CREATE TEMPORARY FUNCTION f AS 'org.example.F'",
+    "CREATE VIEW lasting AS SELECT * FROM emp",
+    "CREATE GLOBAL TEMPORARY VIEW everywhere AS SELECT * FROM emp",
+    "CREATE TABLE copied AS SELECT * FROM emp",
+    "INSERT INTO emp SELECT * FROM emp",
+    "INSERT OVERWRITE DIRECTORY '/tmp/copied' USING parquet SELECT * FROM emp",
+    "DROP TABLE emp",
+    "ALTER TABLE emp SET LOCATION '/tmp/elsewhere'",
+    "TRUNCATE TABLE emp",
+    "ANALYZE TABLE emp COMPUTE STATISTICS",
+    "REFRESH TABLE emp",
+    "EXPLAIN SELECT * FROM emp",
+    "EXPLAIN EXTENDED SELECT * FROM emp",
+    "SHOW CREATE TABLE emp",
+    "SHOW TBLPROPERTIES emp",
+    "SHOW PARTITIONS emp",
+    "DESCRIBE EXTENDED emp",
+    "SELECT input_file_name() FROM emp",
+    "SELECT _metadata.file_path FROM emp",
+    "SELECT * FROM range(3) WHERE raise_error(version()) IS NULL",
+    "DECLARE VARIABLE v INT DEFAULT 1",
+    "DELETE FROM emp",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_and_functions_that_could_open_something_are_refused(world, command) -> None:
+    with pytest.raises(Exception, match=r"refused by the guard|UNSUPPORTED|_LEGACY_ERROR|not supported|NOT_FOUND"):
+        world.session("ann", OWN).sql(command).collect()
+    assert world.spark.table("emp").count() == 5
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["SHOW TABLES", "SHOW NAMESPACES", "DESCRIBE emp", "SET spark.sql.shuffle.partitions=3", "SHOW COLUMNS IN emp"],
+)
+def test_what_shows_names_only_is_allowed(world, command) -> None:
+    assert world.session("ann", OWN).sql(command).collect()
+
+
+def test_writing_is_refused_unless_a_folder_is_given(world, tmp_path) -> None:
+    ann = world.session("ann", OWN)
+    with refused("writing to"):
+        ann.table("emp").write.parquet(str(tmp_path / "out"))
+    ann = world.session("ann", OWN, settings=Settings(writable=(str(tmp_path / "allowed"),)))
+    with refused("writing to"):
+        ann.table("emp").write.parquet(str(tmp_path / "allowed" / ".." / "elsewhere"))
+    ann.table("emp").select("id").write.parquet(str(tmp_path / "allowed" / "out"))
+    assert rows(world.spark.read.parquet(str(tmp_path / "allowed" / "out"))) == [(1,), (2,)]
+
+
+def test_a_view_of_all_sessions_is_refused(world) -> None:
+    world.spark.createDataFrame([(1, "canary")], "id int, word string").createOrReplaceGlobalTempView("shared_view")
+    with refused("belongs to all sessions"):
+        world.session("ann", OWN).sql("SELECT * FROM global_temp.shared_view").collect()
+
+
+def test_a_function_from_the_rows_of_another_session_cannot_be_named(world) -> None:
+    first = world.session("ann", OWN)
+    first.table("emp").createOrReplaceTempView("mine")
+    with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND"):
+        world.session("bea", OWN).sql("SELECT * FROM mine").collect()
+
+
+# Way in 8: the decision point fails.
+
+
+def test_a_decision_point_that_fails_is_a_refusal(world, monkeypatch) -> None:
+    ann = world.session("ann", OWN)
+
+    def fail(description: str) -> str:
+        raise RuntimeError("down")
+
+    monkeypatch.setattr(gateway.POINT, "decide", fail)
+    with refused("the decision point cannot be reached"):
+        ann.sql("SELECT id FROM emp").collect()
+
+
+@pytest.mark.parametrize("answer", ["", "null", "[]", "{}", "not json", '{"guards": {}}'])
+def test_an_answer_that_is_no_decision_is_a_refusal(world, monkeypatch, answer) -> None:
+    ann = world.session("ann", OWN)
+    monkeypatch.setattr(gateway.POINT, "decide", lambda description: answer)
+    with refused():
+        ann.sql("SELECT id FROM emp").collect()
+
+
+def test_a_recipe_that_does_not_fit_is_a_refusal(world, monkeypatch) -> None:
+    ann = world.session("ann", OWN)
+    monkeypatch.setattr(
+        gateway.POINT, "decide", lambda _: '{"permit": 1, "guards": {"1": {"where": {"column": 987654}}}}'
+    )
+    with refused("cannot be applied"):
+        ann.sql("SELECT id FROM emp").collect()
+
+
+def test_no_decision_point_at_all_is_a_refusal(world) -> None:
+    ann = world.session("ann", OWN)
+    hook = gateway.attach(world.spark)
+    hook.register(None)
+    try:
+        with refused("the decision point is not there"):
+            ann.sql("SELECT id FROM emp").collect()
+    finally:
+        hook.register(gateway.POINT)
+
+
+def test_a_guard_that_is_gone_is_a_refusal(world) -> None:
+    ann = world.session("ann", OWN)
+    del ann._headgate_guard
+    gc.collect()
+    with refused("is gone"):
+        ann.sql("SELECT id FROM emp").collect()
+
+
+def test_a_new_session_of_a_users_session_acts_for_nobody(world) -> None:
+    with refused("acts for nobody"):
+        world.session("ann", OWN).newSession().sql("SELECT id FROM emp").collect()
+
+
+def test_the_unguarded_session_is_left_alone(world) -> None:
+    world.session("ann", OWN).sql("SELECT id FROM emp").collect()
+    assert world.spark.table("emp").count() == 5
+    assert "GuardBarrier" not in world.spark.table("emp")._jdf.queryExecution().optimizedPlan().toString()
+
+
+# Way in 11: what is left on disk.
+
+CANARY = "canary7f3a"
+
+
+def test_state_and_results_of_a_stream_hold_nothing_hidden(world, tmp_path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text(f"plain\n{CANARY}\nplain\n")
+    catalog = StreamCatalog([table_schema("words", world.spark.createDataFrame([("a",)], "value string").schema)])
+    some = policy("some", f"object: {{tables: [words], where: value <> '{CANARY}'}}, allow: [read]")
+    guard = Guard(
+        catalog,
+        parse_policies(f"version: 1\npolicies:\n{some}", catalog),
+        world.guard(None).users,
+        Settings({"words": Source(path=str(tmp_path / "in"))}),
+    )
+    ann = session("ann", guard, world.spark)
+    counts = ann.readStream.text(str(tmp_path / "in")).groupBy("value").count()
+    query = (
+        counts.writeStream.format("memory")
+        .outputMode("complete")
+        .queryName("left_on_disk")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert drained(query).exception() is None
+    assert rows(ann.table("left_on_disk")) == [("plain", 2)]
+    kept = [path for path in (tmp_path / "checkpoint").rglob("*") if path.is_file()]
+    assert any(b"plain" in path.read_bytes() for path in kept)
+    assert [path for path in kept if CANARY.encode() in path.read_bytes()] == []
+
+
+def test_departments_are_open_so_that_joins_are_tested(world) -> None:
+    ann = world.session("ann", OWN + DEPARTMENTS)
+    assert rows(ann.sql("SELECT e.id, d.title FROM emp e JOIN dept d ON e.dept = d.code")) == [
+        (1, "Accounts"),
+        (2, "Accounts"),
+    ]

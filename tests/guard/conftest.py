@@ -1,0 +1,26 @@
+"""One Spark for the run, and guards over its tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from guarded import ROOT, World, start_spark
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """An unguarded session: the administrator's, who makes the tables."""
+    return start_spark(tmp_path_factory.mktemp("warehouse"))
+
+
+@pytest.fixture(scope="session")
+def world(spark, tmp_path_factory: pytest.TempPathFactory) -> World:
+    """The tables that most tests ask about."""
+    return World(spark, tmp_path_factory.mktemp("tables"))
+
+
+@pytest.fixture(scope="session")
+def medical() -> Path:
+    return ROOT / "examples" / "medical" / "scenario.yaml"

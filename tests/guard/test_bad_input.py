@@ -1,0 +1,177 @@
+"""Bad input: a clear refusal or error each time, never an unguarded run."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from guarded import ALL, OWN, USERS, policy, rows
+from pyspark.errors import AnalysisException
+
+from headgate.errors import InputError, UnknownNameError
+from headgate.guard import Guard, Settings, Source, build, catalog_of, explain, session
+from headgate.guard.build import BuildError, ensure_jar, jar_path
+from headgate.guard.plan import read_description
+from headgate.guard.tokens import TokenBook, digest_of, new_token, read_tokens
+from headgate.model.schema import StreamCatalog
+
+
+def test_a_policy_that_names_a_missing_column(world) -> None:
+    with pytest.raises(UnknownNameError, match="unknown column `wage`"):
+        world.guard(policy("wrong", "object: {tables: [emp], attributes: [wage]}, allow: [read]"))
+
+
+def test_a_policy_that_names_a_missing_table(world) -> None:
+    with pytest.raises(InputError, match="unknown stream `staff`"):
+        world.guard("  - {id: wrong, subject: {role: analyst}, object: {tables: [staff]}, allow: [read]}\n")
+
+
+def test_a_table_that_is_not_there(spark) -> None:
+    with pytest.raises(InputError, match="there is no table `nothing`"):
+        catalog_of(spark, ["nothing"])
+
+
+def test_a_source_that_no_table_has(world) -> None:
+    with pytest.raises(InputError, match="unknown stream `other`"):
+        world.guard(OWN, settings=Settings({"other": Source(path="/data")}))
+
+
+def test_an_unknown_user(world) -> None:
+    with pytest.raises(UnknownNameError, match="unknown user `anne`"):
+        session("anne", world.guard(OWN), world.spark)
+
+
+def test_a_user_with_no_roles(world) -> None:
+    with pytest.raises(AnalysisException, match="no use of `emp` is allowed: no policy allows it"):
+        world.session("nil", OWN).table("emp").collect()
+
+
+def test_a_view_whose_table_was_dropped(world) -> None:
+    world.table("short_lived", [(1,)], "x int")
+    world.spark.sql("CREATE OR REPLACE VIEW over_it AS SELECT * FROM short_lived")
+    ann = world.session("ann", OWN, tables=("emp", "dept", "short_lived"))
+    world.spark.sql("DROP TABLE short_lived")
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        ann.sql("SELECT * FROM over_it").collect()
+
+
+def test_a_column_that_came_after_the_policies_is_closed(world) -> None:
+    world.table("grown", [(1, 2)], "a int, b int")
+    everything = policy("grown", "object: {tables: [grown]}, allow: [read]")
+    ann = world.session("ann", everything, tables=("grown",))
+    world.table("grown", [(1, 2, 3)], "a int, b int, c int")
+    world.spark.catalog.refreshTable("grown")
+    assert rows(ann.sql("SELECT a, c FROM grown")) == [(1, None)]
+
+
+def test_a_plan_with_a_thousand_columns(world) -> None:
+    names = [f"c{number}" for number in range(1000)]
+    world.table("wide", [tuple(range(1000))], ", ".join(f"{name} int" for name in names))
+    some = policy("some", "object: {tables: [wide], where: c1 = 1}, allow: [read]")
+    ann = world.session("ann", some, tables=("wide",))
+    start = time.perf_counter()
+    assert explain(ann.table("wide").selectExpr(*(f"{name} + 1 AS {name}" for name in names))).permitted
+    assert time.perf_counter() - start < 20
+    assert len(ann.table("wide").first()) == 1000
+
+
+def test_a_plan_with_a_hundred_joins(world) -> None:
+    ann = world.session("ann", ALL)
+    froms = " ".join(f"JOIN emp e{number} ON e{number}.id = e{number - 1}.id" for number in range(1, 101))
+    outcome = explain(ann.sql(f"SELECT e0.name, e100.salary FROM emp e0 {froms}"))
+    assert outcome.permitted
+    assert not outcome.reasons
+
+
+def test_a_plan_that_is_very_deep_is_refused_or_decided(world) -> None:
+    ann = world.session("ann", OWN)
+    condition = " OR ".join(f"id = {number}" for number in range(400))
+    assert rows(ann.sql(f"SELECT id FROM emp WHERE {condition}")) == [(1,), (2,)]
+
+
+def test_a_description_that_is_not_one(world) -> None:
+    guard = world.guard(OWN)
+    for text in ("", "{}", "[]", '{"plan": 1}', '{"guard": "g", "user": "ann", "plan": {}}'):
+        outcome = guard.decide(text)
+        assert not outcome.permitted
+        with pytest.raises(InputError, match="cannot be read"):
+            read_description(text)
+
+
+def test_what_users_are_told_is_what_the_owner_wants(world) -> None:
+    deny = policy("no-pay", "object: {tables: [emp], attributes: [salary]}, deny: [assist]")
+    for disclosure, words in (
+        ("clause", "denied by `no-pay`"),
+        ("name", "predicate or key"),
+        ("nothing", "do not allow it"),
+    ):
+        text = f"version: 1\ndefaults: {{disclosure: {disclosure}}}\npolicies:\n{ALL}{deny}"
+        with pytest.raises(AnalysisException, match=words) as raised:
+            world.session("ann", text).sql("SELECT id FROM emp WHERE salary = 1").collect()
+        assert ("no-pay" in str(raised.value)) == (disclosure == "clause")
+        assert ("salary" in str(raised.value)) == (disclosure != "nothing")
+
+
+# The hook's jar.
+
+
+def test_the_jar_is_compiled_once(spark, monkeypatch) -> None:
+    path = ensure_jar()
+    assert path == jar_path()
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("compiled again"))
+    assert ensure_jar() == path
+
+
+def test_a_hook_that_does_not_compile_is_a_clear_error(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(build, "sources", lambda: [("Broken.scala", 'object Broken { val x: Int = "text" }')])
+    with pytest.raises(BuildError, match="does not compile with PySpark"):
+        ensure_jar()
+    assert list(tmp_path.rglob("*.jar")) == []
+
+
+def test_a_cache_that_cannot_be_written_is_a_clear_error(monkeypatch, tmp_path) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(BuildError, match="set XDG_CACHE_HOME"):
+        ensure_jar()
+
+
+# Tokens.
+
+
+def test_tokens(tmp_path) -> None:
+    token, other = new_token(), new_token()
+    book = tmp_path / "tokens.yaml"
+    book.write_text(f"ann: [{digest_of(token)}, {digest_of(other)}]\n")
+    tokens = read_tokens(book, USERS)
+    assert tokens.user_of(token) == tokens.user_of(other) == "ann"
+    assert tokens.user_of("") is None
+    assert TokenBook({}).user_of(token) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("anne: x", "unknown user `anne`"),
+        ("ann: secret", "is not a SHA-256"),
+        ("- ann", "is a mapping"),
+        (f"ann: {'a' * 64}\nbea: {'a' * 64}", "is also another's"),
+    ],
+)
+def test_a_token_file_that_is_wrong(tmp_path: Path, text, message) -> None:
+    (tmp_path / "tokens.yaml").write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_tokens(tmp_path / "tokens.yaml", USERS)
+
+
+def test_policies_are_replaced_as_a_whole_or_not_at_all(world) -> None:
+    guard = world.guard(OWN)
+    ann = session("ann", guard, world.spark)
+    frame = ann.table("emp")
+    assert frame.count() == 2
+    guard.replace_policies(world.guard(ALL).policies)
+    assert ann.table("emp").count() == 5
+    assert Guard(StreamCatalog(), None, USERS).user("ann").id == "ann"

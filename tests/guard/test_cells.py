@@ -1,0 +1,217 @@
+"""Cells, masks, purposes and group sizes: what a guarded query gives under each kind of policy."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from guarded import ALL, DEPARTMENTS, policy, rows
+from pyspark.errors import AnalysisException
+
+from headgate.guard import session
+
+FREE = policy("free", "object: {tables: [emp], attributes: [id, name, dept, since]}, allow: [read]")
+
+
+def ask(world, policies: str, query: str, **options):
+    return rows(world.session("ann", policies, **options).sql(query))
+
+
+# Masks at the leaf, where some cells are covered.
+
+SALARIES = "SELECT id, salary FROM emp"
+
+
+@pytest.mark.parametrize(
+    ("mask", "hidden"),
+    [
+        ("null", None),
+        ("zero", 0),
+        ("hash", int(hashlib.sha256(b"100").hexdigest()[:7], 16)),
+        ("redact", None),
+        ("drop", None),
+        ("'-id'", -3),
+        ("salary - salary % 50", 100),
+    ],
+)
+def test_masks_of_single_cells(world, mask, hidden) -> None:
+    own = policy(
+        "own", f"object: {{tables: [emp], attributes: [salary], where: dept = 'A'}}, allow: [read], mask: {mask}"
+    )
+    found = dict(ask(world, FREE + own, SALARIES))
+    assert (found[1], found[2], found[3]) == (50, 60, hidden)
+
+
+@pytest.mark.parametrize(
+    ("mask", "hidden"),
+    [
+        ("null", None),
+        ("zero", "0"),
+        ("hash", hashlib.sha256(b"Cid").hexdigest()),
+        ("redact", "***"),
+        ("upper(name)", "CID"),
+    ],
+)
+def test_masks_of_whole_columns(world, mask, hidden) -> None:
+    rest = policy("rest", "object: {tables: [emp], attributes: [id, dept]}, allow: [read]")
+    names = policy("names", f"object: {{tables: [emp], attributes: [name]}}, allow: [assist], mask: {mask}")
+    assert ask(world, rest + names, "SELECT id, name FROM emp WHERE name = 'Cid'") == [(3, hidden)]
+
+
+def test_the_mask_of_the_deny_that_withholds_wins(world) -> None:
+    deny = policy("deny", "object: {tables: [emp], attributes: [name], where: dept = 'B'}, deny: [read], mask: redact")
+    assert ask(world, ALL + deny, "SELECT id, name FROM emp WHERE id < 4") == [(1, "Ann"), (2, "Bob"), (3, "***")]
+
+
+def test_a_value_made_of_a_hidden_cell_is_null(world) -> None:
+    own = policy("own", "object: {tables: [emp], attributes: [salary], where: dept = 'A'}, allow: [read], mask: zero")
+    assert dict(ask(world, FREE + own, "SELECT id, salary + 1 AS more FROM emp"))[3] is None
+
+
+def test_a_deny_takes_from_an_allow(world) -> None:
+    deny = policy("deny", "object: {tables: [emp], where: salary > 60}, deny: [read]")
+    assert [row[0] for row in ask(world, ALL + deny, "SELECT id, salary FROM emp")] == [1, 2, 5]
+
+
+def test_conditions_on_the_user_and_the_surroundings(world) -> None:
+    own = policy(
+        "own", "object: {tables: [emp], where: dept = self.dept}, allow: [read], when: \"env.ip = '192.0.2.1'\""
+    )
+    inside = world.session("ann", own, environment={"ip": "192.0.2.1"})
+    assert [row[0] for row in rows(inside.sql("SELECT id FROM emp"))] == [1, 2]
+    with pytest.raises(AnalysisException, match="no use of `emp`"):
+        ask(world, own, "SELECT id FROM emp")
+
+
+def test_a_row_without_a_visible_cell_is_not_there(world) -> None:
+    own = policy("own", "object: {tables: [emp], attributes: [salary], where: dept = 'A'}, allow: [read]")
+    assert ask(world, own, "SELECT salary FROM emp") == [(50,), (60,)]
+    assert ask(world, own, "SELECT count(*) FROM emp") == [(2,)]
+    assert ask(world, own, "SELECT 1 FROM emp") == [(1,), (1,)]
+
+
+# Purposes.
+
+AVERAGE = policy("average", "object: {tables: [emp], attributes: [salary]}, allow: [avg]")
+
+
+def test_what_may_be_averaged_may_not_be_seen(world) -> None:
+    assert ask(world, FREE + AVERAGE, "SELECT dept, avg(salary) FROM emp GROUP BY dept") == [
+        ("A", 55.0),
+        ("B", 85.0),
+        ("C", None),
+    ]
+    assert ask(world, FREE + AVERAGE, "SELECT id, salary FROM emp WHERE id = 3") == [(3, None)]
+    assert ask(world, FREE + AVERAGE, "SELECT dept, sum(salary) FROM emp WHERE id < 3 GROUP BY dept") == [("A", None)]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "coalesce(salary, 0)",
+        "concat(salary, '')",
+        "CAST(salary AS string)",
+        "salary * 1",
+        "collect_list(salary)",
+        "max_by(salary, id)",
+    ],
+)
+def test_what_does_not_fuse_values_is_reading(world, expression) -> None:
+    compute = policy("compute", "object: {tables: [emp], attributes: [salary]}, allow: [compute]")
+    grouped = " GROUP BY id" if "(" in expression and expression.split("(")[0] in ("collect_list", "max_by") else ""
+    found = ask(world, FREE + compute, f"SELECT id, {expression} AS x FROM emp WHERE id = 3{grouped}")
+    assert found == [(3, None)]
+
+
+def test_a_running_sum_is_reading_and_a_sum_of_all_is_not(world) -> None:
+    compute = policy("compute", "object: {tables: [emp], attributes: [salary]}, allow: [compute]")
+    running = "SELECT id, sum(salary) OVER (ORDER BY id) AS s FROM emp"
+    assert {row[1] for row in ask(world, FREE + compute, running)} == {None}
+    whole = "SELECT id, sum(salary) OVER (PARTITION BY dept) AS s FROM emp"
+    assert dict(ask(world, FREE + compute, whole)) == {1: 110, 2: 110, 3: 170, 4: 170, 5: None}
+
+
+def test_a_predicate_on_what_may_not_assist_is_refused(world) -> None:
+    with pytest.raises(
+        AnalysisException, match=r"`emp\.salary` may not be used in a predicate or key: no policy allows it"
+    ):
+        ask(world, FREE + AVERAGE, "SELECT id FROM emp WHERE salary = 100")
+
+
+def test_or_removed(world) -> None:
+    text = f"version: 1\ndefaults: {{on_assist_denied: remove}}\npolicies:\n{FREE}{AVERAGE}"
+    guard = world.guard(text)
+    found = rows(session("ann", guard, world.spark).sql("SELECT id FROM emp WHERE salary = 100 AND id < 3"))
+    assert found == [(1,), (2,)]
+    assert guard.outcomes[-1].warnings == ("a predicate on `emp.salary` was removed: its use is not allowed",)
+
+
+def test_a_predicate_sees_null_where_a_cell_is_not_covered(world) -> None:
+    assist = policy("assist", "object: {tables: [emp], attributes: [salary], where: dept = 'A'}, allow: [assist]")
+    assert ask(world, FREE + assist, "SELECT id FROM emp WHERE salary > 50") == [(2,)]
+    assert ask(world, FREE + assist, "SELECT id FROM emp WHERE salary IS NULL") == [(3,), (4,), (5,)]
+
+
+def test_a_key_is_shown_where_every_row_of_its_group_may_be_read(world) -> None:
+    assist = policy("assist", "object: {tables: [emp], attributes: [dept]}, allow: [assist]")
+    read = policy("read", "object: {tables: [emp], attributes: [dept], where: id <> 4}, allow: [read], mask: redact")
+    rest = policy("rest", "object: {tables: [emp], attributes: [id, salary]}, allow: [read]")
+    found = ask(world, assist + read + rest, "SELECT dept, count(salary) FROM emp GROUP BY dept")
+    assert sorted(map(str, found)) == sorted(map(str, [("A", 2), (None, 2), ("C", 0)]))
+
+
+def test_what_is_tested_may_be_more_than_what_is_shown(world) -> None:
+    assist = policy("assist", "object: {tables: [emp], attributes: [salary]}, allow: [assist]")
+    read = policy("read", "object: {tables: [emp], attributes: [salary], where: dept = 'A'}, allow: [read], mask: zero")
+    found = ask(world, FREE + assist + read, "SELECT id, salary FROM emp WHERE salary > 55 ORDER BY salary")
+    assert found == [(2, 60), (3, None), (4, None)]
+
+
+# Group sizes.
+
+SIZES = policy("sizes", "object: {tables: [emp], attributes: [salary]}, allow: [sum], min_group: 2")
+
+
+def test_groups_that_are_too_small_give_no_row(world) -> None:
+    assert ask(world, FREE + SIZES, "SELECT dept, sum(salary) FROM emp GROUP BY dept") == [("A", 110), ("B", 170)]
+    assert ask(world, FREE + SIZES, "SELECT dept, sum(salary) FROM emp WHERE id <> 1 GROUP BY dept") == [("B", 170)]
+    assert ask(world, FREE + SIZES, "SELECT sum(salary) FROM emp WHERE id = 3") == []
+
+
+def test_a_join_does_not_make_a_group_larger(world) -> None:
+    query = "SELECT e.id, sum(e.salary) FROM emp e CROSS JOIN dept d GROUP BY e.id"
+    assert ask(world, FREE + SIZES + DEPARTMENTS, query) == []
+
+
+def test_group_sizes_that_cannot_be_checked_are_a_refusal(world) -> None:
+    query = "SELECT sum(salary) FROM (SELECT salary FROM emp UNION ALL SELECT salary FROM emp)"
+    with pytest.raises(AnalysisException, match="cannot be checked through `Union`"):
+        ask(world, FREE + SIZES, query)
+
+
+# Owners, joint views, periods.
+
+
+def test_the_owner_may_use_everything(world) -> None:
+    guard = world.guard("  []", owners={"emp": "bea"})
+    assert session("bea", guard, world.spark).table("emp").count() == 5
+    with pytest.raises(AnalysisException, match="no use of `emp`"):
+        session("ann", guard, world.spark).table("emp").count()
+
+
+def test_a_deny_over_two_tables_withholds_what_it_names(world) -> None:
+    target = "{tables: [emp, dept], attributes: [salary], where: emp.dept = dept.code}"
+    joint = f"  - {{id: joint, subject: {{role: analyst}}, object: {target}, deny: [read]}}\n"
+    assert ask(world, ALL + DEPARTMENTS + joint, "SELECT id, salary FROM emp WHERE id = 1") == [(1, None)]
+
+
+def test_a_period_on_a_table_without_a_time_covers_nothing(world) -> None:
+    during = policy("during", "object: {tables: [emp]}, allow: [read], during: {from: '2026-01-01T00:00:00Z'}")
+    with pytest.raises(AnalysisException, match="no use of `emp`"):
+        ask(world, during, "SELECT id FROM emp")
+
+
+def test_a_view_that_policies_name_is_an_object_of_its_own(world) -> None:
+    world.spark.sql("CREATE OR REPLACE VIEW few AS SELECT id, name FROM emp")
+    few = "  - {id: few, subject: {role: analyst}, object: {tables: [few], where: id < 3}, allow: [read]}\n"
+    assert ask(world, ALL + few, "SELECT * FROM few", tables=("emp", "dept", "few")) == [(1, "Ann"), (2, "Bob")]

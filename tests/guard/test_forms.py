@@ -1,0 +1,119 @@
+"""However a table is read, the answer is the same: views, views of views, CTEs, paths, pipes, scripts, caches."""
+
+from __future__ import annotations
+
+import pytest
+from guarded import DEPARTMENTS, OWN, rows
+from pyspark.errors import AnalysisException
+
+VISIBLE = [(1, "Ann", 50), (2, "Bob", 60)]
+
+FORMS = {
+    "plain": "SELECT id, name, salary FROM emp",
+    "table": "SELECT id, name, salary FROM (TABLE emp)",
+    "pipe": "FROM emp |> SELECT id, name, salary",
+    "identifier": "SELECT id, name, salary FROM IDENTIFIER('e' || 'mp')",
+    "execute": "EXECUTE IMMEDIATE 'SELECT id, name, salary FROM emp'",
+    "subquery": "SELECT * FROM (SELECT id, name, salary FROM emp) AS dept",
+    "cte": "WITH dept AS (SELECT * FROM emp) SELECT id, name, salary FROM dept",
+    "cte twice": """WITH e AS (SELECT * FROM emp) SELECT a.id, a.name, b.salary FROM e a JOIN e b ON a.id = b.id
+                    WHERE a.salary IS NOT NULL AND b.name IS NOT NULL""",
+    "recursive": """WITH RECURSIVE r(id, name, salary, n) AS (SELECT id, name, salary, 1 FROM emp UNION ALL
+                    SELECT id, name, salary, n + 1 FROM r WHERE n < 2) SELECT id, name, salary FROM r WHERE n = 2""",
+    "self join": "SELECT a.id, a.name, b.salary FROM emp a JOIN emp b ON a.id = b.id",
+    "lateral": "SELECT d.id, d.name, l.s FROM emp d, LATERAL (SELECT salary AS s FROM emp e WHERE e.id = d.id) l",
+    "correlated": "SELECT id, name, (SELECT max(salary) FROM emp e WHERE e.id = d.id) s FROM emp d",
+    "exists": "SELECT id, name, salary FROM emp d WHERE EXISTS (SELECT 1 FROM emp e WHERE e.id = d.id)",
+    "in": "SELECT id, name, salary FROM emp WHERE id IN (SELECT id FROM emp)",
+    "union": "SELECT id, name, salary FROM emp WHERE id = 1 UNION ALL SELECT id, name, salary FROM emp WHERE id > 1",
+    "same branch twice": """SELECT DISTINCT * FROM (SELECT id, name, salary FROM emp UNION ALL
+                            SELECT id, name, salary FROM emp)""",
+    "intersect": "SELECT id, name, salary FROM emp INTERSECT SELECT id, name, salary FROM emp",
+    "except": "SELECT id, name, salary FROM emp EXCEPT SELECT id, name, salary FROM emp WHERE id > 100",
+    "window": """SELECT id, name, salary FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY name) r FROM emp)
+                 WHERE r = 1""",
+    "generator": "SELECT id, x AS name, salary FROM emp LATERAL VIEW explode(array(name)) t AS x",
+    "pivot": """SELECT id, name, A AS salary FROM (SELECT id, name, dept, salary FROM emp)
+                PIVOT (max(salary) FOR dept IN ('A'))""",
+    "rollup": """SELECT id, name, sum(salary) FROM emp GROUP BY ROLLUP (id, name)
+                 HAVING name IS NOT NULL AND id IS NOT NULL""",
+    "view": "SELECT id, name, salary FROM shown_emp",
+    "view of a view": "SELECT id, name, salary FROM shown_again",
+    "temporary view": "SELECT id, name, salary FROM own_view",
+    "sorted": "SELECT id, name, salary FROM emp ORDER BY salary LIMIT 10",
+    "sample": "SELECT id, name, salary FROM emp TABLESAMPLE (100 PERCENT)",
+    "qualify": "SELECT id, name, salary FROM emp e JOIN dept d ON e.dept = d.code",
+}
+
+
+@pytest.fixture(scope="module")
+def ann(world):
+    spark = world.spark
+    spark.sql("CREATE OR REPLACE VIEW shown_emp AS SELECT * FROM emp")
+    spark.sql("CREATE OR REPLACE VIEW shown_again AS SELECT id, name, salary FROM shown_emp")
+    session = world.session("ann", OWN + DEPARTMENTS)
+    session.sql("CREATE TEMPORARY VIEW own_view AS SELECT * FROM shown_emp")
+    return session
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_way_to_name_a_table_gives_the_same(ann, form) -> None:
+    assert rows(ann.sql(FORMS[form])) == VISIBLE
+
+
+def test_frames_give_the_same(ann) -> None:
+    frame = ann.table("emp").select("id", "name", "salary")
+    assert rows(frame) == VISIBLE
+    assert rows(frame.union(frame).distinct()) == VISIBLE
+    assert [tuple(row) for row in frame.orderBy("id").toLocalIterator()] == VISIBLE
+    assert frame.orderBy("id").toPandas().values.tolist() == [list(row) for row in VISIBLE]
+    assert frame.count() == 2
+    assert frame.rdd.count() == 2
+
+
+def test_files_of_a_table_are_the_table(world, ann) -> None:
+    path = str(world.folder / "emp")
+    assert rows(ann.sql(f"SELECT id, name, salary FROM parquet.`{path}`")) == VISIBLE
+    assert rows(ann.read.parquet(path).select("id", "name", "salary")) == VISIBLE
+    assert rows(ann.read.parquet(f"{path}/*.parquet").select("id", "name", "salary")) == VISIBLE
+
+
+def test_a_cached_table_is_guarded(world, ann) -> None:
+    world.spark.catalog.cacheTable("emp")
+    try:
+        world.spark.table("emp").count()
+        assert rows(ann.sql(FORMS["plain"])) == VISIBLE
+        mine = ann.table("emp").cache()
+        assert mine.count() == 2
+        assert rows(mine.select("id", "name", "salary")) == VISIBLE
+        mine.unpersist()
+        assert world.spark.table("emp").count() == 5
+    finally:
+        world.spark.catalog.uncacheTable("emp")
+
+
+def test_a_script_is_guarded(ann) -> None:
+    ann.conf.set("spark.sql.ansi.enabled", "true")
+    assert rows(ann.sql("BEGIN SELECT id, name, salary FROM emp; END")) == VISIBLE
+
+
+def test_a_table_that_no_policy_names_is_closed(world) -> None:
+    world.table("other", [(1,)], "x int")
+    ann = world.session("ann", OWN, tables=("emp", "dept", "other"))
+    with pytest.raises(AnalysisException, match="no use of `other` is allowed"):
+        ann.sql("SELECT * FROM other").collect()
+
+
+def test_a_table_that_the_guard_does_not_know_is_refused(world) -> None:
+    world.table("unheard_of", [(1,)], "x int")
+    with pytest.raises(AnalysisException, match="unheard_of` is not known"):
+        world.session("ann", OWN).sql("SELECT * FROM unheard_of").collect()
+
+
+def test_nobodys_policies_give_nothing(world) -> None:
+    with pytest.raises(AnalysisException, match="no use of `emp` is allowed: no policy allows it"):
+        world.session("nil", OWN).sql("SELECT id FROM emp").collect()
+
+
+def test_without_policies_everything_is_open(world) -> None:
+    assert world.session("nil", None).table("emp").count() == 5

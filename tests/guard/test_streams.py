@@ -1,0 +1,151 @@
+"""Structured Streaming under the guard: words withheld, and policies that change while a query runs (section 6.4.4)."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from guarded import USERS, drained, policy, rows
+from pyspark.sql.functions import explode, split
+
+from headgate.guard import Guard, Settings, Source, session, table_schema
+from headgate.model.schema import StreamCatalog
+from headgate.policy.model import PolicySet
+from headgate.policy.yaml_file import parse_policies
+
+NO_FUND = policy("no-fund", "object: {tables: [words], where: value <> 'Fund'}, allow: [read]")
+NO_INSURANCE = policy("no-insurance", "object: {tables: [words], where: value <> 'Insurance'}, allow: [read]")
+FIRST, SECOND = ["Fund", "Association"], ["Fund", "Association", "Insurance"]
+"""The groups of words that the paper sends."""
+
+
+def words_guard(spark: Any, text: str, source: Source) -> Guard:
+    catalog = StreamCatalog([table_schema("words", spark.createDataFrame([("a",)], "value string").schema)])
+    return Guard(catalog, policies(catalog, text), USERS, Settings({"words": source}))
+
+
+def policies(catalog: StreamCatalog, text: str) -> PolicySet:
+    return parse_policies(f"version: 1\npolicies:\n{text}", catalog)
+
+
+def counted(lines: Any) -> Any:
+    words = lines.select(explode(split(lines.value, " ")).alias("word"))
+    return words.groupBy("word").count()
+
+
+@contextmanager
+def served(batches: list[list[str]]) -> Iterator[tuple[int, threading.Semaphore]]:
+    """A server that sends one batch of lines each time it is told to."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    go = threading.Semaphore(0)
+
+    def send() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            for batch in batches:
+                go.acquire()
+                connection.sendall("".join(f"{word}\n" for word in batch).encode())
+            go.acquire()
+
+    thread = threading.Thread(target=send, daemon=True)
+    thread.start()
+    try:
+        yield listener.getsockname()[1], go
+    finally:
+        go.release(10)
+        thread.join(10)
+        listener.close()
+
+
+def until(condition: Any, query: Any) -> None:
+    """Wait, without sleeping, until a running query has come so far."""
+    for _ in range(600):
+        query.processAllAvailable()
+        if condition():
+            return
+        query.awaitTermination(1)
+    raise AssertionError("the stream did not come so far")
+
+
+def test_word_count_from_a_socket_with_one_word_withheld(spark) -> None:
+    with served([FIRST, SECOND]) as (port, go):
+        guard = words_guard(spark, NO_FUND, Source(format="socket", options={"host": "localhost", "port": str(port)}))
+        ann = session("ann", guard, spark)
+        lines = ann.readStream.format("socket").option("host", "localhost").option("port", port).load()
+        query = counted(lines).writeStream.outputMode("complete").format("memory").queryName("socket_words").start()
+        go.release()
+        until(lambda: rows(ann.table("socket_words")) == [("Association", 1)], query)
+        go.release()
+        until(lambda: rows(ann.table("socket_words")) == [("Association", 2), ("Insurance", 1)], query)
+        query.stop()
+
+
+def test_a_socket_that_nobody_spoke_of_is_refused(spark) -> None:
+    with served([FIRST]) as (port, go):
+        guard = words_guard(spark, NO_FUND, Source(format="socket", options={"host": "localhost", "port": "1"}))
+        ann = session("ann", guard, spark)
+        lines = ann.readStream.format("socket").option("host", "localhost").option("port", port).load()
+        query = lines.writeStream.format("memory").queryName("refused_words").start()
+        go.release()
+        with pytest.raises(Exception, match="is not known; an administrator has to say"):
+            query.processAllAvailable()
+        query.stop()
+
+
+def test_word_count_from_files(spark, tmp_path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "1.txt").write_text("\n".join(FIRST + SECOND))
+    ann = session("ann", words_guard(spark, NO_FUND, Source(path=str(folder))), spark)
+    counts = counted(ann.readStream.text(str(folder)))
+    query = counts.writeStream.outputMode("complete").format("memory").queryName("file_words")
+    drained(query.trigger(availableNow=True).start())
+    assert rows(ann.table("file_words")) == [("Association", 2), ("Insurance", 1)]
+    assert rows(counted(ann.read.text(str(folder)))) == [("Association", 2), ("Insurance", 1)]
+
+
+def test_a_running_query_follows_a_change_at_its_next_micro_batch(spark, tmp_path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    guard = words_guard(spark, NO_FUND, Source(path=str(folder)))
+    ann = session("ann", guard, spark)
+    query = ann.readStream.text(str(folder)).writeStream.format("memory").queryName("followed").start()
+    try:
+        _drop(folder, "1", SECOND)
+        until(lambda: rows(ann.table("followed")) == [("Association",), ("Insurance",)], query)
+        guard.replace_policies(policies(guard.catalog, NO_INSURANCE))
+        _drop(folder, "2", SECOND)
+        expected = [("Association",), ("Association",), ("Fund",), ("Insurance",)]
+        until(lambda: rows(ann.table("followed")) == expected, query)
+        guard.replace_policies(PolicySet())
+        _drop(folder, "3", FIRST)
+        with pytest.raises(Exception, match="no use of `words` is allowed"):
+            query.processAllAvailable()
+        assert rows(ann.table("followed")) == expected
+    finally:
+        query.stop()
+
+
+def _drop(folder: Path, name: str, words: list[str]) -> None:
+    """A file that appears whole."""
+    hidden = folder / f".{name}"
+    hidden.write_text("\n".join(words))
+    hidden.rename(folder / f"{name}.txt")
+
+
+def test_what_foreach_batch_gets_is_guarded(spark, tmp_path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "1.txt").write_text("\n".join(SECOND))
+    ann = session("ann", words_guard(spark, NO_FUND, Source(path=str(folder))), spark)
+    seen: list[str] = []
+    query = ann.readStream.text(str(folder)).writeStream.foreachBatch(
+        lambda frame, _: seen.extend(row.value for row in frame.collect())
+    )
+    drained(query.trigger(availableNow=True).option("checkpointLocation", str(tmp_path / "c")).start())
+    assert sorted(seen) == ["Association", "Insurance"]

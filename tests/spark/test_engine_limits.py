@@ -1,0 +1,106 @@
+"""Bad input while the engine runs: the one that is wrong is told apart, the others go on, nothing is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headgate.errors import FileError, HeadgateError, StoreError
+from headgate.policy.store.catalog import Catalog
+from headgate.spark.api import Headgate
+from headgate.spark.engine import Settings
+from headgate.spark.storage import HadoopStorage
+
+COLUMNS = {"SID": "string", "Pos": "int", "ts": "timestamp"}
+
+
+def at(second: int) -> str:
+    return f"2026-01-01T08:00:{second:02d}Z"
+
+
+def opened(spark: SparkSession, **options: object) -> Headgate:
+    hg = Headgate(spark, Catalog.open(), **options)
+    hg.stream("Position", COLUMNS, owner="ann")
+    hg.user("ann")
+    return hg
+
+
+@pytest.mark.parametrize("one_task", [0, 1_000_000])
+def test_a_join_that_explodes_is_stopped_and_the_others_go_on(spark: SparkSession, one_task: int) -> None:
+    with opened(spark, settings=Settings(join_limit=1_000, one_task=one_task)) as hg:
+        every = hg.query(
+            "SELECT a.SID FROM Position AS a [RANGE 1 h], Position AS b [RANGE 1 h]", user="ann", id="every"
+        )
+        plain = hg.query("SELECT SID FROM Position", user="ann", id="plain")
+        hg.push("Position", [{"SID": "p", "Pos": number, "ts": at(number % 60)} for number in range(100)])
+        hg.drain()
+        assert "more than 1000 combinations" in str(every.closed)
+        hg.push("Position", [{"SID": "q", "Pos": 1, "ts": at(59)}])
+        hg.drain()
+        assert len(plain.rows()) == 101
+        assert plain.closed is None
+
+
+def test_what_does_not_parse_or_fit_is_kept_aside_with_the_reason(spark: SparkSession) -> None:
+    with opened(spark) as hg:
+        seen = hg.query("SELECT SID FROM Position", user="ann")
+        good = {"SID": "p", "Pos": 1, "ts": at(2)}
+        wrong = [{**good, "Pos": "one"}, {**good, "Pos": 1 << 40}, {"SID": "p"}, {**good, "new": "drift"}]
+        hg.push("Position", [good, *wrong])
+        hg.push("Position", [{"sp": {"pt": "dsp", "sign": "?"}}])
+        hg.drain()
+        hg.push("Position", [{**good, "ts": at(1)}])
+        hg.drain()
+        assert len(seen.rows()) == 2, "a field that is no column is not read"
+        letters = "".join(path.read_text() for path in sorted(Path(hg.root, "dead-letter").glob("*.ndjson")))
+        for reason in (
+            "column `Pos`",
+            "the time column `ts` is null",
+            "`srp` is not an object",
+            "behind the watermark",
+        ):
+            assert reason in letters
+        assert hg.engine.totals.rejected == 5
+
+
+def test_a_source_that_disappears_says_so_and_loses_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    with Headgate(spark, Catalog.open(), root=str(tmp_path / "data")) as hg:
+        hg.stream("Position", COLUMNS, owner="ann", source={"format": "json", "path": str(folder)})
+        hg.user("ann")
+        seen = hg.query("SELECT SID FROM Position", user="ann")
+        (folder / "1.json").write_text(f'{{"SID": "p1", "Pos": 1, "ts": "{at(1)}"}}\n')
+        hg.drain()
+        folder.rename(tmp_path / "away")
+        with pytest.raises(Exception, match=r"(?i)path does not exist|FileNotFound|PATH_NOT_FOUND"):
+            hg.drain()
+        (tmp_path / "away").rename(folder)
+        (folder / "2.json").write_text(f'{{"SID": "p2", "Pos": 2, "ts": "{at(2)}"}}\n')
+        hg.drain()
+        assert [row["SID"] for row in seen.rows()] == ["p1", "p2"]
+
+
+def test_a_manifest_that_is_broken_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    root = tmp_path / "data"
+    catalog = Catalog.open()
+    with Headgate(spark, catalog, root=str(root)) as hg:
+        hg.stream("Position", COLUMNS, owner="ann")
+        hg.user("ann")
+        hg.push("Position", [{"SID": "p", "Pos": 1, "ts": at(1)}])
+        hg.drain()
+    (root / "manifest" / "0000000000.json").write_text('{"format": 1, "epoch": 0, "segm')
+    with (
+        Headgate(spark, catalog, root=str(root)) as hg,
+        pytest.raises(StoreError, match="manifest of epoch 0 is broken"),
+    ):
+        hg.drain()
+
+
+def test_a_disk_that_cannot_be_written_is_named(spark: SparkSession) -> None:
+    storage = HadoopStorage(spark, "/proc/headgate")
+    with pytest.raises(FileError, match="cannot be written"):
+        storage.write("x/y", b"z")
+    assert issubclass(FileError, HeadgateError)
