@@ -147,7 +147,7 @@ _BY_NAME = frozenset(("parquet", "orc", "json"))
 _HARMLESS = frozenset(
     """
     path paths maxfilespertrigger maxbytespertrigger latestfirst maxfileage filenameonly pathglobfilter
-    recursivefilelookup mergeschema modifiedbefore modifiedafter maxcachedfiles discardcachedinputratio
+    recursivefilelookup __globpaths__ mergeschema modifiedbefore modifiedafter maxcachedfiles discardcachedinputratio
     """.split()  # noqa: SIM905 - a list of words
 )
 """Options that choose files, and change nothing of what is read from them."""

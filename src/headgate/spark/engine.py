@@ -75,6 +75,8 @@ class Engine:
         self.metrics: deque[dict[str, Any]] = deque(maxlen=1_000)
         self.stopped_queries: dict[str, str] = {}
         """Queries that were taken out because they asked for too much, and why."""
+        self.listeners: list[Callable[[int], None]] = []
+        """Told of every epoch that is committed."""
         self.changed = Condition(RLock())
         self._sources = dict(sources or {})
         self._clock = clock
@@ -309,6 +311,8 @@ class Engine:
         self.state, self.epoch, self._totals = state, report.number, totals
         self.finished = finish
         self.metrics.append(metrics)
+        for listener in self.listeners:
+            listener(self.epoch)
         self.changed.notify_all()
 
     def _dead_letters(self, report: Report) -> None:
