@@ -198,3 +198,22 @@ def test_a_stream_runs_and_its_progress_is_not_shown(answers) -> None:
     count, progress = answers["progress"]["answer"]
     assert count == 3
     assert "refused by the guard" in progress
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "there is nothing to serve"),
+        (["--connect"], "nobody could sign in"),
+        (["--connect", "--tokens", "examples/guard/tokens.yaml", "--setting", "fast"], "`fast` is not a setting"),
+        (["--connect", "--tokens", "nothing.yaml"], "nothing.yaml"),
+    ],
+)
+def test_what_is_wrong_with_a_command_is_said(options, message) -> None:
+    command = [sys.executable, "-c", "from headgate.cli.main import main; main()", "serve"]
+    done = subprocess.run(
+        [*command, "examples/medical/scenario.yaml", *options], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr

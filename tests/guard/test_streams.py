@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +45,13 @@ def served(batches: list[list[str]]) -> Iterator[tuple[int, threading.Semaphore]
     go = threading.Semaphore(0)
 
     def send() -> None:
-        connection, _ = listener.accept()
-        with connection:
-            for batch in batches:
+        with suppress(OSError):
+            connection, _ = listener.accept()
+            with connection:
+                for batch in batches:
+                    go.acquire()
+                    connection.sendall("".join(f"{word}\n" for word in batch).encode())
                 go.acquire()
-                connection.sendall("".join(f"{word}\n" for word in batch).encode())
-            go.acquire()
 
     thread = threading.Thread(target=send, daemon=True)
     thread.start()
@@ -58,6 +59,8 @@ def served(batches: list[list[str]]) -> Iterator[tuple[int, threading.Semaphore]
         yield listener.getsockname()[1], go
     finally:
         go.release(10)
+        with suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)  # wakes whoever still waits for a client
         thread.join(10)
         listener.close()
 

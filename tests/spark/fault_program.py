@@ -14,7 +14,12 @@ from headgate.spark.session import start_session
 def main(root: str, system_file: str, strategy: str, one_task: str) -> None:
     system = pickle.loads(Path(system_file).read_bytes())
     settings = Settings(Strategy(strategy), live=False, files_per_epoch=1, one_task=int(one_task))
-    engine = Engine(start_session("local[2]"), root, system, settings=settings)
+    engine = Engine(
+        start_session("local[2]", {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}),
+        root,
+        system,
+        settings=settings,
+    )
     print("started", engine.epoch, flush=True)
     engine.drain()
     engine.finish()

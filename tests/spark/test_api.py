@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from headgate.errors import ConflictError, InputError, StoreError, UnknownNameError
 from headgate.model.datatype import DataType
 from headgate.model.schema import Column, StreamSchema
+from headgate.model.subject import User
 from headgate.policy.store.catalog import Catalog
 from headgate.policy.store.change import Change
 from headgate.spark.api import Headgate
@@ -204,6 +205,7 @@ def test_mistakes_are_told_to_the_person_who_made_them(spark: SparkSession, cata
     with pytest.raises(StoreError, match="unknown stream `Position`"):
         Headgate(spark, Catalog.open(), root=root)
     other = Catalog.open()
-    other.apply(Change().put(StreamSchema("Position", (SID, Column("Pos", DataType.BIGINT), TS))), "me", "a test")
+    wider = StreamSchema("Position", (SID, Column("Pos", DataType.BIGINT), TS))
+    other.apply(Change().put(wider, User("ann")), "me", "a test")
     with Headgate(spark, other, root=root) as hg, pytest.raises(StoreError, match="had other columns"):
         hg.drain()

@@ -105,15 +105,16 @@ def groups(draw: st.DrawFn) -> GeneratedSystem:
 
 
 @settings(max_examples=2, **ONCE)
-@given(group=groups())
+@given(data=st.data())
 def test_property_killed_drivers_lose_and_repeat_nothing(
-    spark: SparkSession, tmp_path_factory, group: GeneratedSystem
+    spark: SparkSession, tmp_path_factory, data: st.DataObject
 ) -> None:
-    _survives(spark, tmp_path_factory.mktemp("fault"), group, kills=2, seed=7)
+    _survives(spark, tmp_path_factory.mktemp("fault"), data.draw(groups()), kills=2, seed=7)
 
 
 @pytest.mark.long
 @settings(max_examples=6, **ONCE)
-@given(group=groups(), seed=st.integers(0, 1_000))
-def test_property_thirty_kills(spark: SparkSession, tmp_path_factory, group: GeneratedSystem, seed: int) -> None:
-    _survives(spark, tmp_path_factory.mktemp("fault"), group, kills=5, seed=seed)
+@given(data=st.data())
+def test_property_thirty_kills(spark: SparkSession, tmp_path_factory, data: st.DataObject) -> None:
+    seed = data.draw(st.integers(0, 1_000))
+    _survives(spark, tmp_path_factory.mktemp("fault"), data.draw(groups()), kills=5, seed=seed)

@@ -44,9 +44,9 @@ def _with_lateness(system: System, seconds: int) -> System:
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-@given(drawn=shuffled())
-def test_property_live_epochs_equal_the_reference(spark: SparkSession, tmp_path_factory, drawn) -> None:
-    system, epochs = drawn
+@given(data=st.data())
+def test_property_live_epochs_equal_the_reference(spark: SparkSession, tmp_path_factory, data: st.DataObject) -> None:
+    system, epochs = data.draw(shuffled())
     root: Path = tmp_path_factory.mktemp("live")
     engine = Engine(spark, str(root), system, settings=Settings(live=True, files_per_epoch=1), clock=lambda: 0)
     reference = Interpreter(system, live=True)

@@ -45,6 +45,8 @@ class Arrival:
     at_once: frozenset[FrameKey] = frozenset()
     off: frozenset[int] = frozenset()
     """Classes whose query is off for all of this epoch: nothing is computed for them."""
+    unsettled: frozenset[str] = frozenset()
+    """Streams whose punctuations may come after the tuples they speak of: these are judged when they are released."""
 
     def take(self, part: Part) -> Arrived:
         """Take in fresh tuples of one stream."""
@@ -93,14 +95,21 @@ class Arrival:
             arrived.withheld[bit] = arrived.withheld.get(bit, 0) + (0 if kept is None else int((~kept).sum()))
             if entry.key in self.at_once or bit in self.off:
                 continue
-            if part.stream.retroactive:
+            if part.stream.name in self.unsettled:
+                kept = None
+            elif part.stream.retroactive:
                 kept = view.switched_on(alias)
             own = frames[alias].both(kept, _could_pass(view, alias))
             usable[bit] = own if bit not in usable else _either(usable[bit], own)
-            if not part.stream.retroactive:
+            if not self._kept_whole(part):
                 _note_seen(view, alias, own, seen)
         if usable:
-            arrived.kept = _kept(part, usable, seen, self.plan.width)
+            cells = None if self._kept_whole(part) else seen
+            arrived.kept = _kept(part, usable, cells, self.plan.width)
+
+    def _kept_whole(self, part: Part) -> bool:
+        """Whether a cell that nobody may see now may yet be seen."""
+        return part.stream.retroactive or part.stream.name in self.unsettled
 
 
 def _could_pass(view: View, alias: str) -> Mask | None:
@@ -134,13 +143,14 @@ def _note_seen(view: View, alias: str, used: Mask | None, seen: dict[str, Mask |
                 break
 
 
-def _kept(part: Part, usable: dict[int, Mask | None], seen: dict[str, Mask | None], width: int) -> Part | None:
+def _kept(part: Part, usable: dict[int, Mask | None], seen: dict[str, Mask | None] | None, width: int) -> Part | None:
     bits = Bits.of(usable, width, len(part))
     rows = np.flatnonzero(bits.any())
     if not len(rows):
         return None
-    retroactive = part.stream.retroactive
-    columns = {name: column if retroactive else column.where(seen[name]) for name, column in part.columns.items()}
+    columns = part.columns
+    if seen is not None:
+        columns = {name: column.where(seen[name]) for name, column in columns.items()}
     sealed = {name: part.raw[name] for name in part.plan.sealed}
     known = np.full(len(part), len(part.plan.facts), np.int64)
     whole = Part(part.plan, part.times, columns, sealed, bits, part.fact_bits(), known, derive(part), part.uids)

@@ -135,13 +135,17 @@ class EpochRunner:
     def _epoch(self, number: int, state: State) -> Epoch:
         progress, version = state.progress, state.timeline.version
         marks = {name: progress.mark(name).value for name in self.streams} if progress.live else {}
+        streams = self._planned.system.streams
+        unsettled = frozenset(one.name for one in streams if progress.live and one.lateness > 0)
         off = set()
         if self._strategy is Strategy.SWITCHES:
             for one in self._planned.plan.classes:
                 since = min(progress.coming(stream) for stream in one.streams)
+                if unsettled & set(one.streams):
+                    continue
                 if one.punctuated and version.off_since(one.query, one.audience.subscribers or (), since):
                     off.add(one.bit)
-        return Epoch(number, version, self._strategy, marks, frozenset(off))
+        return Epoch(number, version, self._strategy, marks, frozenset(off), unsettled)
 
     # Shield -----------------------------------------------------------------------------------------------------------
 

@@ -57,6 +57,7 @@ class Epoch:
     marks: Mapping[str, Instant] = field(default_factory=dict)
     """Live, the watermark of each stream: a tuple behind it is too late."""
     off: frozenset[int] = frozenset()
+    unsettled: frozenset[str] = frozenset()
 
 
 def arrival_task(
@@ -69,7 +70,7 @@ def arrival_task(
         table = _gathered(batches)
         if table is None:
             return
-        arrival = Arrival(common.plan, epoch.version, epoch.strategy, at_once, epoch.off)
+        arrival = Arrival(common.plan, epoch.version, epoch.strategy, at_once, epoch.off, epoch.unsettled)
         context = TaskContext.get()
         first = (epoch.number << _TASK_BITS | (context.partitionId() if context else 0)) << _ROW_BITS
         for place, part, notes in _parts(table, common, epoch, first):

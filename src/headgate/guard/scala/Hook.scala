@@ -2,7 +2,7 @@ package org.apache.spark.sql.headgate
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
-import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue}
 import java.util.{Collections, UUID, WeakHashMap}
 import scala.jdk.CollectionConverters._
 
@@ -42,6 +42,7 @@ object Hook {
   private val json = new ObjectMapper()
   private val bindings = Collections.synchronizedMap(new WeakHashMap[SparkSession, Binding]())
   private val tickets = new ConcurrentHashMap[String, Binding]()
+  private val took = new ConcurrentLinkedQueue[Long]()
 
   /** A copy of a session, as every streaming query makes one, knows by this setting whom it acts for. */
   private val TICKET = "spark.headgate.ticket"
@@ -85,6 +86,7 @@ object Hook {
   // INVARIANT: a session that has this hook runs nothing that was not decided on. Whatever goes wrong is a refusal.
   def enforce(session: SparkSession, plan: LogicalPlan): LogicalPlan = {
     val binding = bindingOf(session).getOrElse(throw refused("this session acts for nobody"))
+    val start = System.nanoTime()
     val recipe = try {
       json.readTree(point.getOrElse(throw refused("the decision point is not there")).decide(describe(session, binding, plan)))
     } catch {
@@ -93,9 +95,16 @@ object Hook {
     }
     if (recipe == null || !recipe.isObject || (!recipe.has("refuse") && !recipe.has("permit"))) throw refused("the decision point gave no decision")
     if (recipe.has("refuse")) throw refused(recipe.get("refuse").asText)
-    try new Apply(recipe)(plan)
-    catch { case error: Exception => throw refused(s"the decision cannot be applied to this plan (${error.getMessage})") }
+    try {
+      val guarded = new Apply(recipe)(plan)
+      took.add(System.nanoTime() - start)
+      if (took.size() > 10000) took.poll()
+      guarded
+    } catch { case error: Exception => throw refused(s"the decision cannot be applied to this plan (${error.getMessage})") }
   }
+
+  /** How long describing, deciding and applying took together, in nanoseconds, for the last plans that were permitted. */
+  def timings(): String = json.writeValueAsString(took.toArray)
 
   /** A frame with the values of a recipe's expressions, for those who want to see what they come to. */
   def evaluate(frame: Dataset[_], terms: String): Dataset[_] = {
