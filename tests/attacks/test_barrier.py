@@ -80,6 +80,7 @@ def test_masked_cells_are_filtered_below_by_their_raw_column(world) -> None:
     some = policy("some", "object: {tables: [emp], attributes: [salary], where: dept = 'A'}, allow: [read]")
     frame = world.session("ann", rest + some).sql("SELECT id FROM emp WHERE salary >= 60")
     assert rows(frame) == [(2,)]
+    assert "GreaterThanOrEqual(salary,60)" in physical(frame).split("PushedFilters")[1]
 
 
 def test_settings_that_switch_rules_off_do_not_reach_the_guard(world) -> None:

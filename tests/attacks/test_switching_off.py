@@ -96,7 +96,7 @@ def test_a_function_from_the_rows_of_another_session_cannot_be_named(world) -> N
 def test_a_decision_point_that_fails_is_a_refusal(world, monkeypatch) -> None:
     ann = world.session("ann", OWN)
 
-    def fail(description: str) -> str:
+    def fail(guard: str, description: str) -> str:
         raise RuntimeError("down")
 
     monkeypatch.setattr(gateway.POINT, "decide", fail)
@@ -107,7 +107,7 @@ def test_a_decision_point_that_fails_is_a_refusal(world, monkeypatch) -> None:
 @pytest.mark.parametrize("answer", ["", "null", "[]", "{}", "not json", '{"guards": {}}'])
 def test_an_answer_that_is_no_decision_is_a_refusal(world, monkeypatch, answer) -> None:
     ann = world.session("ann", OWN)
-    monkeypatch.setattr(gateway.POINT, "decide", lambda description: answer)
+    monkeypatch.setattr(gateway.POINT, "decide", lambda guard, description: answer)
     with refused():
         ann.sql("SELECT id FROM emp").collect()
 
@@ -115,7 +115,7 @@ def test_an_answer_that_is_no_decision_is_a_refusal(world, monkeypatch, answer) 
 def test_a_recipe_that_does_not_fit_is_a_refusal(world, monkeypatch) -> None:
     ann = world.session("ann", OWN)
     monkeypatch.setattr(
-        gateway.POINT, "decide", lambda _: '{"permit": 1, "guards": {"1": {"where": {"column": 987654}}}}'
+        gateway.POINT, "decide", lambda *_: '{"permit": 1, "guards": {"1": {"where": {"column": 987654}}}}'
     )
     with refused("cannot be applied"):
         ann.sql("SELECT id FROM emp").collect()

@@ -11,11 +11,11 @@ from headgate.spark.engine import Engine, Settings
 from headgate.spark.session import start_session
 
 
-def main(root: str, system_file: str, strategy: str, one_task: str) -> None:
+def main(root: str, system_file: str, strategy: str, one_task: str, master: str = "local[2]") -> None:
     system = pickle.loads(Path(system_file).read_bytes())
     settings = Settings(Strategy(strategy), live=False, files_per_epoch=1, one_task=int(one_task))
     engine = Engine(
-        start_session("local[2]", {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}),
+        start_session(master, {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}),
         root,
         system,
         settings=settings,

@@ -31,11 +31,11 @@ PROGRAM = Path(__file__).with_name("fault_program.py")
 EPOCHS = 8
 
 
-def _push(group: GeneratedSystem, folder: Path) -> None:
+def _push(group: GeneratedSystem, folder: Path, epochs: int = EPOCHS) -> None:
     """The files that the engine's push folder would have."""
     ordered = in_replay_order(group.system, group.elements)
     numbers = {name: number for number, name in enumerate(group.system.streams.names)}
-    size = -(-len(ordered) // EPOCHS)
+    size = -(-len(ordered) // epochs)
     (folder / "push").mkdir(parents=True)
     for number, begin in enumerate(range(0, len(ordered), size)):
         lines = [

@@ -27,7 +27,7 @@ object PushLeakproof extends Rule[LogicalPlan] with PredicateHelper {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformDown {
     case Filter(condition, GuardBarrier(child)) if splitConjunctivePredicates(condition).exists(leakproof) =>
       val (through, kept) = splitConjunctivePredicates(condition).partition(leakproof)
-      val below = GuardBarrier(Filter((through ++ through.flatMap(onRawColumn(_, child))).reduce(And), child))
+      val below = GuardBarrier(Filter(through.reduce(And), narrowed(child, through)))
       kept.reduceOption(And).map(Filter(_, below)).getOrElse(below)
   }
 
@@ -49,18 +49,16 @@ object PushLeakproof extends Rule[LogicalPlan] with PredicateHelper {
     case _ => false
   }
 
-  /** The predicate on the column behind a guarded cell, `if(allowed, column, null)`: true wherever the other is. */
-  private def onRawColumn(predicate: Expression, child: LogicalPlan): Option[Expression] = child match {
-    case Project(list, _) if rejectsNull(predicate) =>
-      val raw = list.collect { case alias @ Alias(If(_, column: Attribute, Literal(null, _)), _) => alias.toAttribute -> column }
-      val behind = AttributeMap(raw)
-      val named = predicate.references
-      if (named.nonEmpty && named.forall(behind.contains)) {
-        val column = behind(named.head)
-        // The guarded cell is a column of the child as well, so that the filter can stand above the projection.
-        if (child.outputSet.contains(column)) Some(predicate.transform { case a: Attribute => behind(a) }) else None
-      } else None
-    case _ => None
+  /** Guarded cells are `if(allowed, column, null)`: where a predicate on the cell holds, it holds on the raw column,
+    * which the files know.
+    */
+  private def narrowed(child: LogicalPlan, through: Seq[Expression]): LogicalPlan = child match {
+    case project @ Project(list, below) =>
+      val behind = AttributeMap(list.collect { case cell @ Alias(If(_, raw: Attribute, Literal(null, _)), _) => cell.toAttribute -> raw })
+      val raw = through.filter(one => rejectsNull(one) && one.references.nonEmpty && one.references.forall(behind.contains))
+        .map(_.transform { case a: Attribute => behind(a) })
+      if (raw.isEmpty) project else project.copy(child = Filter(raw.reduce(And), below))
+    case other => other
   }
 
   private def rejectsNull(predicate: Expression): Boolean = predicate match {

@@ -2,8 +2,11 @@ package org.apache.spark.sql.headgate
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
+import java.io.ByteArrayOutputStream
+import java.nio.charset.StandardCharsets
 import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue}
-import java.util.{Collections, UUID, WeakHashMap}
+import java.util.zip.{Deflater, DeflaterOutputStream}
+import java.util.{Base64, Collections, UUID, WeakHashMap}
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.{AnalysisException, Dataset, SparkSession => AnySession, SparkSessionExtensions}
@@ -14,7 +17,7 @@ import org.apache.spark.sql.classic.SparkSession
 
 /** The decision point, on the Python side: a description goes out, a recipe comes back. */
 trait DecisionPoint {
-  def decide(description: String): String
+  def decide(guard: String, description: String): String
   def authenticate(guard: String, token: String): String
 }
 
@@ -88,7 +91,7 @@ object Hook {
     val binding = bindingOf(session).getOrElse(throw refused("this session acts for nobody"))
     val start = System.nanoTime()
     val recipe = try {
-      json.readTree(point.getOrElse(throw refused("the decision point is not there")).decide(describe(session, binding, plan)))
+      json.readTree(point.getOrElse(throw refused("the decision point is not there")).decide(binding.guard, packed(describe(session, binding, plan))))
     } catch {
       case refusal: RefusedException => throw refusal
       case error: Throwable => throw refused(s"the decision point cannot be reached (${error.getClass.getSimpleName})")
@@ -101,6 +104,15 @@ object Hook {
       if (took.size() > 10000) took.poll()
       guarded
     } catch { case error: Exception => throw refused(s"the decision cannot be applied to this plan (${error.getMessage})") }
+  }
+
+  /** Long texts are packed: the bridge to Python sends more than a few kilobytes in pieces, and waits 40 ms between them. */
+  private def packed(text: String): String = if (text.length < 4000) text else {
+    val bytes = new ByteArrayOutputStream()
+    val out = new DeflaterOutputStream(bytes, new Deflater(Deflater.BEST_SPEED))
+    out.write(text.getBytes(StandardCharsets.UTF_8))
+    out.close()
+    "z" + Base64.getEncoder.encodeToString(bytes.toByteArray)
   }
 
   /** How long describing, deciding and applying took together, in nanoseconds, for the last plans that were permitted. */
