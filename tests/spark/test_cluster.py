@@ -56,18 +56,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "master": [f"{node}.master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"],
         **{
             name: [
-                f"{node}.worker.Worker",
-                address,
-                "--host",
-                "127.0.0.1",
-                "--cores",
-                "1",
-                "--memory",
-                "1g",
-                "--webui-port",
-                "0",
-                "--work-dir",
-                str(folder / name),
+                *(f"{node}.worker.Worker", address, "--host", "127.0.0.1", "--cores", "1", "--memory", "1g"),
+                *("--webui-port", "0", "--work-dir", str(folder / name)),
             ]
             for name in ("worker1", "worker2")
         },

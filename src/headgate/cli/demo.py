@@ -23,7 +23,6 @@ from headgate.cli.terminal import messages, output, print_json
 from headgate.model.element import Element, element_time
 from headgate.model.instant import Instant, format_timestamp
 from headgate.model.punctuation import Punctuation
-from headgate.network.explain import explain_network
 from headgate.network.merge import merge
 from headgate.network.switch import SwitchPunctuation, SwitchState
 from headgate.network.view import NetworkView, view_network
@@ -187,23 +186,46 @@ class _Demo:
         }
 
     def panel(self) -> Group:
+        """The network, who gets what, and how fast: small enough for a terminal of 80 by 24."""
         view = self.view()
-        table = Table("query", "user", "access", "delivered", "withheld", header_style="bold", expand=True)
+        shut, whole = len(view.shut_off), len(view.network.vertices)
+        title = f"{format_timestamp(self.now)}   {shut} of {whole} operators shut off"
+        return Group(Panel(_operators(view), title=title), self._users(), Text(self._rates(), style="dim"))
+
+    def _users(self) -> Table:
+        table = Table("query", "user", "access", "delivered", "withheld", header_style="bold", expand=True, box=None)
         for query in self.system.queries:
             for user in query.subscribers:
                 on = user in self.switches.users(query.id, self.now + 1)
                 access = Text("on", style="green") if on else Text("off", style="red")
                 got, kept = self.delivered[query.id, user], self.withheld(query.id, user)
                 table.add_row(query.id, user, access, str(got), str(kept))
+        return table
+
+    def _rates(self) -> str:
         last = self.engine.metrics[-1] if self.engine.metrics else {"seconds": 0.0}
         elapsed = time.monotonic() - self.began
-        rates = (
+        return (
             f"epoch {self.engine.epoch}   {self.tuples} tuples, {self.tuples / max(elapsed, 1e-9):.0f} per second   "
             f"last epoch {last['seconds']:.2f} s   {elapsed:.0f} s"
         )
-        shut = len(view.shut_off)
-        title = f"{format_timestamp(self.now)}   {shut} of {len(view.network.vertices)} operators shut off"
-        return Group(Panel(Text(explain_network(view)), title=title), table, Text(rates, style="dim"))
+
+
+def _operators(view: NetworkView) -> Table:
+    """One line for each operator, and one for the switches: what is shut off is red."""
+    table = Table.grid(padding=(0, 1), expand=True)
+    table.add_column(width=4)
+    table.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
+    table.add_column(justify="right", no_wrap=True)
+    for id_ in view.network.order:
+        runs = id_ in view.running
+        style = "" if runs else "red"
+        served = ", ".join(sorted(view.network.queries_of(id_)))
+        word = Text("runs" if runs else "off", style or "green")
+        table.add_row(word, Text(view.network.vertices[id_].label, style), served)
+    on = sum(view.is_on(switch) for switch in view.switches)
+    table.add_row("", Text(f"privacy switches: {on} on, {len(view.switches) - on} off", style="bold"), "")
+    return table
 
 
 def _ordered(rows: list[tuple[Instant, dict[str, Any]]]) -> list[tuple[Instant, list[tuple[str, str]]]]:
