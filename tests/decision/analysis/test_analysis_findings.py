@@ -20,7 +20,10 @@ def test_good_policies_give_no_finding(files: Files) -> None:
     assert files.found(READ_POS, HEALTH) == []
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("*.yaml")), ids=str)
+POLICIES = sorted(path for path in EXAMPLES.rglob("*.yaml") if path.stem != "tokens")  # those are no policies
+
+
+@pytest.mark.parametrize("path", POLICIES, ids=str)
 def test_the_examples_are_clean(path: object) -> None:
     for material in read_materials([path], None):  # type: ignore[list-item]
         assert [one for one in check(material) if one.severity is not Severity.NOTE] == []
