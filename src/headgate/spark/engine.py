@@ -153,7 +153,10 @@ class Engine:
         """Begin to read; with `available_now`, only what is there already."""
         if self._query is not None and self._query.isActive:
             raise ConflictError("the engine runs already")
-        self._failure = None
+        if self._failure is not None:
+            # The epoch that failed has left its traces in what is remembered; what was committed has not.
+            self._recover(self.system)
+            self._failure = None
         streams = [self.planned.system.streams.stream(name) for name in self._plans.streams]
         elements = read_streams(
             self.spark, streams, self._sources, self.storage.path("push"), self.settings.files_per_epoch
