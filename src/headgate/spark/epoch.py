@@ -15,6 +15,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from headgate.algebra.window import RangeWindow, RowsWindow
 from headgate.columnar.plan import FrameKey
@@ -81,6 +82,7 @@ class EpochRunner:
         self._limit = limit
         self._shared = send(planned.shared)
         self._output = spark_schema(planned.shared.output)
+        self._rows_only = spark_schema(planned.shared.rows_only)
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -154,7 +156,8 @@ class EpochRunner:
     ) -> dict[str, int]:
         folder = f"data/epoch={epoch.number}/arrival-{self._planned.number}"
         task = arrival_task(self._shared, epoch, self._planned.at_once)
-        self._write(batch.mapInArrow(task, self._output), folder)
+        holds = self._planned.shared.holds(self._planned.at_once)
+        self._write(batch.mapInArrow(task, self._written(holds)), folder)
         fresh: dict[str, int] = {}
         bounds: dict[str, tuple[Instant, Instant]] = {}
         for note in self._notes(folder):
@@ -202,9 +205,11 @@ class EpochRunner:
         log = WindowLog(self.spark, self._storage, self._planned.shared)
         due = {key: span for key, span in spans.items() if self._is_due(key, span, fresh, state)}
         near, far = self._by_size(due, state)
-        branches = self._spread(log, far, epoch, fresh, before, state)
+        # Only windows of rows keep tuples here; without any, what is written has no place for them.
+        keeps = any(isinstance(key.window, RowsWindow) for key in due)
+        branches = self._spread(log, far, epoch, fresh, before, state, keeps)
         if near:
-            branches.append(self._together(log, near, epoch, before, state))
+            branches.append(self._together(log, near, epoch, before, state, keeps))
         report.frames_run = len(due)
         if branches:
             folder = f"data/epoch={epoch.number}/held-{self._planned.number}"
@@ -234,7 +239,7 @@ class EpochRunner:
         return near, far
 
     def _together(
-        self, log: WindowLog, due: Mapping[FrameKey, Span], epoch: Epoch, before: Progress, state: State
+        self, log: WindowLog, due: Mapping[FrameKey, Span], epoch: Epoch, before: Progress, state: State, keeps: bool
     ) -> DataFrame:
         """All these frames in one task, over tuples that are read once."""
         since: dict[str, Instant] = {}
@@ -256,8 +261,11 @@ class EpochRunner:
                 wanted[stream] = wanted.get(stream, frozenset()) | held.columns(place)
         rows = log.tuples(segments, [path for _, _, path in counted.values() if path], wanted)
         totals = {place: (total, given) for place, (total, given, _) in counted.items()}
-        task = held_task(self._shared, epoch, due, totals, self._limit)
-        return rows.coalesce(1).mapInArrow(task, self._output)
+        task = held_task(self._shared, epoch, due, totals, self._limit, keeps)
+        return rows.coalesce(1).mapInArrow(task, self._written(keeps))
+
+    def _written(self, keeps: bool) -> StructType:
+        return self._output if keeps else self._rows_only
 
     def _spread(
         self,
@@ -267,6 +275,7 @@ class EpochRunner:
         fresh: Mapping[str, int],
         before: Progress,
         state: State,
+        keeps: bool,
     ) -> list[DataFrame]:
         """Frames that Spark joins and shuffles, before tasks judge what it found."""
 
@@ -283,13 +292,13 @@ class EpochRunner:
             if key.window is None:
                 found = held.new_combinations(read, since)
                 if found is not None:
-                    branches.append(self._judged(found, key, epoch, held.bits))
+                    branches.append(self._judged(found, key, epoch, held.bits, keeps))
             elif len(key.streams) == 1:
                 closing.setdefault(key.streams[0], []).append(key)
             else:
-                branches.append(self._joined_windows(held, read, since, key, span, epoch))
+                branches.append(self._joined_windows(held, read, since, key, span, epoch, keeps))
         for keys in closing.values():
-            branches.append(self._windows(keys, due, epoch, fresh, before, read))
+            branches.append(self._windows(keys, due, epoch, fresh, before, read, keeps))
         return branches
 
     def _held(self, key: FrameKey, span: Span, epoch: Epoch, fresh: Mapping[str, int]) -> Held | None:
@@ -303,8 +312,9 @@ class EpochRunner:
         bits = frozenset(bit for owner in owners for bit in (owner.bit, *owner.parents))
         return Held(self._planned.plan, key, span, epoch.number, bits, fresh)
 
-    def _judged(self, found: DataFrame, key: FrameKey, epoch: Epoch, bits: frozenset[int]) -> DataFrame:
-        return found.mapInArrow(combination_task(self._shared, epoch, key, bits, self._limit), self._output)
+    def _judged(self, found: DataFrame, key: FrameKey, epoch: Epoch, bits: frozenset[int], keeps: bool) -> DataFrame:
+        task = combination_task(self._shared, epoch, key, bits, self._limit, keeps)
+        return found.mapInArrow(task, self._written(keeps))
 
     def _joined_windows(
         self,
@@ -314,11 +324,12 @@ class EpochRunner:
         key: FrameKey,
         span: Span,
         epoch: Epoch,
+        keeps: bool,
     ) -> DataFrame:
         assert isinstance(key.window, RangeWindow)
         found = held.all_combinations(read, since)
         ends = F.explode(ends_of(result_time(key), key.window, span)).alias("ends")
-        return self._judged(found.select("*", ends).repartition("ends"), key, epoch, held.bits)
+        return self._judged(found.select("*", ends).repartition("ends"), key, epoch, held.bits, keeps)
 
     def _windows(
         self,
@@ -328,6 +339,7 @@ class EpochRunner:
         fresh: Mapping[str, int],
         before: Progress,
         read: Callable[[str, Instant], DataFrame],
+        keeps: bool,
     ) -> DataFrame:
         """All windows of one stream that close, of whatever size, in one pass."""
         bits: frozenset[int] = frozenset()
@@ -347,8 +359,8 @@ class EpochRunner:
         rows = first.all_combinations(read, [since])
         each = F.explode(F.concat(*places) if len(places) > 1 else places[0]).alias("place")
         spread = rows.select("*", each).select("*", "place.frame", "place.ends").drop("place")
-        task = windows_task(self._shared, epoch, keys, bits)
-        return spread.repartition("frame", "ends").mapInArrow(task, self._output)
+        task = windows_task(self._shared, epoch, keys, bits, keeps)
+        return spread.repartition("frame", "ends").mapInArrow(task, self._written(keeps))
 
     def _read_held_notes(self, folder: str, state: State, report: Report) -> None:
         for note in self._notes(folder):

@@ -42,9 +42,19 @@ class Shared:
     streams: tuple[str, ...]
     slots: tuple[str, ...]
 
+    def holds(self, at_once: frozenset[FrameKey]) -> bool:
+        """Whether tuples are kept for any frame."""
+        return any(key not in at_once for key in self.plan.frames)
+
     @property
     def output(self) -> list[pa.Field]:
+        """What tasks write that keep tuples."""
         return output_fields(self.plan, result_fields(self.slots), self.streams)
+
+    @property
+    def rows_only(self) -> list[pa.Field]:
+        """What tasks write that keep none: a column that is NULL everywhere costs nearly as much as one that is not."""
+        return output_fields(self.plan, result_fields(self.slots), ())
 
 
 @dataclass(frozen=True)
@@ -133,7 +143,7 @@ def _rejection(one: Rejected) -> dict[str, object]:
 def _arrived(
     arrival: Arrival, shared: Shared, epoch: Epoch, place: int, part: Part | None, notes: list[dict[str, object]]
 ) -> Iterator[pa.RecordBatch]:
-    fields = shared.output
+    fields = _fields(shared, shared.holds(arrival.at_once))
     if part is not None:
         arrived = arrival.take(part)
         note: dict[str, object] = {
@@ -160,7 +170,7 @@ def _results(produced: Iterable[Produced], shared: Shared, fields: Sequence[pa.F
 
 
 def combination_task(
-    shared: Callable[[], Shared], epoch: Epoch, key: FrameKey, running: frozenset[int], limit: int
+    shared: Callable[[], Shared], epoch: Epoch, key: FrameKey, running: frozenset[int], limit: int, keeps: bool
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """Judges combinations that have been found; of an aggregate, with the ends of their windows."""
 
@@ -173,18 +183,18 @@ def combination_task(
             count += batch.num_rows
             if count > limit:
                 queries = sorted({entry.owner.query for entry in entries})
-                yield from _noted(common, {"exceeded": queries, "limit": limit})
+                yield from _noted(_fields(common, keeps), {"exceeded": queries, "limit": limit})
                 return
         if count:
             frame = _frame(pa.Table.from_batches(found), common.plan, key)
             work = rows_of_frame if key.window is None else groups_of_frame
-            yield from _results(work(frame, entries, epoch.version, epoch.strategy), common, common.output)
+            yield from _results(work(frame, entries, epoch.version, epoch.strategy), common, _fields(common, keeps))
 
     return run
 
 
 def windows_task(
-    shared: Callable[[], Shared], epoch: Epoch, keys: Sequence[FrameKey], running: frozenset[int]
+    shared: Callable[[], Shared], epoch: Epoch, keys: Sequence[FrameKey], running: frozenset[int], keeps: bool
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """Computes the windows of one stream that close, for several frames at once; `frame` says which a row is for."""
 
@@ -199,7 +209,7 @@ def windows_task(
             entries = [entry for entry in common.plan.frames[key] if entry.owner.bit in running]
             frame = _frame(table.filter(pa.array(numbers == place)), common.plan, key)
             produced = groups_of_frame(frame, entries, epoch.version, epoch.strategy)
-            yield from _results(produced, common, common.output)
+            yield from _results(produced, common, _fields(common, keeps))
 
     return run
 
@@ -219,6 +229,7 @@ def held_task(
     spans: Mapping[FrameKey, Span],
     counted: Mapping[tuple[int, int], tuple[int, int]],
     limit: int,
+    keeps: bool,
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """Runs frames over held tuples, all of them in this one task; `counted` are the totals of windows of rows."""
 
@@ -226,10 +237,10 @@ def held_task(
         common = shared()
         held, states = _held(batches, common, counted)
         work = HeldWork(common.plan, epoch.version, epoch.number, spans, epoch.strategy, epoch.off, limit, states)
-        yield from _results(work.run(held), common, common.output)
+        yield from _results(work.run(held), common, _fields(common, keeps))
         yield from _counted(work, common, epoch)
         if work.exceeded:
-            yield from _noted(common, {"exceeded": sorted(work.exceeded), "limit": limit})
+            yield from _noted(_fields(common, keeps), {"exceeded": sorted(work.exceeded), "limit": limit})
 
     return run
 
@@ -281,7 +292,7 @@ def _of_stream(batch: pa.RecordBatch, name: str) -> pa.Table | None:
 
 def _counted(work: HeldWork, shared: Shared, epoch: Epoch) -> Iterator[pa.RecordBatch]:
     for place, state in work.counted.items():
-        yield from _noted(shared, {"counted": [*place, state.total, state.given]})
+        yield from _noted(shared.output, {"counted": [*place, state.total, state.given]})
         if state.held is not None:
             state.held.uids = np.arange(len(state.held), dtype=np.int64)
             kept = kept_table(state.held, epoch.number, shared.plan.width, holder_of(place))
@@ -290,5 +301,9 @@ def _counted(work: HeldWork, shared: Shared, epoch: Epoch) -> Iterator[pa.Record
             yield from output_table(shared.output, part, None, (name, kept)).to_batches()
 
 
-def _noted(shared: Shared, note: Mapping[str, object]) -> Iterator[pa.RecordBatch]:
-    yield from output_table(shared.output, "note", None, notes=[json.dumps(note)]).to_batches()
+def _noted(fields: Sequence[pa.Field], note: Mapping[str, object]) -> Iterator[pa.RecordBatch]:
+    yield from output_table(fields, "note", None, notes=[json.dumps(note)]).to_batches()
+
+
+def _fields(shared: Shared, keeps: bool) -> list[pa.Field]:
+    return shared.output if keeps else shared.rows_only
