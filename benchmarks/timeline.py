@@ -13,9 +13,9 @@ once: adding it, and folding it into the segment tables.
 
 The limit is on the bitmaps, against the timeline without any punctuation, and it is not met: without punctuations they
 are one number written a million times, about a nanosecond for a tuple and attribute, while finding the place of a
-boundary among a million times takes some twenty, two for each tuple where there is one in ten. The exit code of a full run says
-whether the limit holds. A quick run says nothing about it: over few tuples what each call costs once outweighs what
-each tuple costs.
+boundary among a million times takes some twenty, two for each tuple where there is one in ten. The exit code of a
+full run says whether the limit holds. A quick run says nothing about it: over few tuples what each call costs once
+outweighs what each tuple costs.
 """
 
 from __future__ import annotations

@@ -70,11 +70,14 @@ def _selected_first(view: View, kept: Mask | None) -> Mask | None:
         kept = frame.both(kept, frame.holds(condition, dict.fromkeys(columns_of(condition))))
     if kept is None:
         return view.passing()
-    rows = np.flatnonzero(kept)
-    left = frame.take(rows)
-    inner = View(left, view.entry, view.sights_over(left))
-    passed = inner.passing()
-    mask = np.zeros(frame.count, bool)
+    return _passing_among(view, np.flatnonzero(kept))
+
+
+def _passing_among(view: View, rows: Rows) -> Mask:
+    """Which of these rows count, judged over a copy of them alone."""
+    copy = view.frame.take(rows)
+    passed = View(copy, view.entry, view.sights_over(copy)).passing()
+    mask = np.zeros(view.frame.count, bool)
     mask[rows if passed is None else rows[passed]] = True
     return mask
 
@@ -85,9 +88,9 @@ def _rewrite(view: View, version: Version) -> Mask | None:
     kept = view.usable()
     mask = np.zeros(frame.count, bool)
     for rows in _segments(frame, version):
+        # Not `_passing_among`, which would touch every row for each segment.
         piece = frame.take(rows)
-        inner = View(piece, view.entry, view.sights_over(piece))
-        passed = inner.passing()
+        passed = View(piece, view.entry, view.sights_over(piece)).passing()
         mask[rows if passed is None else rows[passed]] = True
     return frame.both(kept, mask)
 
@@ -112,13 +115,7 @@ def _prefilter(view: View, _: Version) -> Mask | None:
     kept: Mask | None = view.usable()
     for alias in frame.parts:
         kept = frame.both(kept, view.keeps_tuple(alias))
-    rows = np.arange(frame.count) if kept is None else np.flatnonzero(kept)
-    copy = frame.take(rows)
-    inner = View(copy, view.entry, view.sights_over(copy))
-    passed = inner.passing()
-    mask = np.zeros(frame.count, bool)
-    mask[rows if passed is None else rows[passed]] = True
-    return mask
+    return _passing_among(view, np.arange(frame.count) if kept is None else np.flatnonzero(kept))
 
 
 def _postfilter(view: View, _: Version) -> Mask | None:
