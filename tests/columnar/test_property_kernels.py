@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from headgate.columnar.strategy import Strategy
 from headgate.reference.interpreter import Interpreter, in_replay_order
+from headgate.testing.rewritten import rewritten
 from headgate.testing.systems import GeneratedSystem, systems
 
 
@@ -35,3 +36,26 @@ def test_property_kernels_equal_the_reference(strategy: Strategy, drawn: Generat
         assert lines(engine.rows[key]) == lines(wanted), key
         if not outcome.verdict.denied:
             assert engine.withheld[key] == outcome.withheld, key
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+@given(data=st.data(), drawn=systems(with_policies=True, max_queries=5), size=st.integers(1, 40))
+def test_property_rewritten_queries_need_no_policies(
+    strategy: Strategy, data: st.DataObject, drawn: GeneratedSystem, size: int
+) -> None:
+    """The kernels run the secure operators: rewritten without policies is the original under policies."""
+    secured, served = data.draw(rewritten(drawn.system))
+    engine = LocalEngine(secured, strategy)
+    ordered = in_replay_order(drawn.system, drawn.elements)
+    for begin in range(0, len(ordered), size):
+        engine.epoch(ordered[begin : begin + size])
+    engine.finish()
+    reference = Interpreter(drawn.system)
+    reference.epoch(ordered)
+    reference.finish()
+    for (query, user), outcome in reference.outcomes.items():
+        if served.get(query) == user:
+            assert lines(engine.rows[query, user]) == lines([(one.time, one.row) for one in outcome.results])
+            assert engine.withheld[query, user] == outcome.withheld
+        elif query not in served:
+            assert not engine.rows[query, user]

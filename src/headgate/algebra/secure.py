@@ -7,16 +7,18 @@
 
 Each guard holds the views (`decision/guard.py`: clauses) that policies give, so every part of a guard names the policy
 that asked for it. A guard looks at raw tuples, as policies do; what is not covered is NULL to every operator above. A
-query with these in it needs no policies to run: `reference/guarded.py` gives them their meaning.
+query with these in it needs no policies to run: `reference/guarded.py` gives them their meaning, `columnar/guards.py`
+runs them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headgate.algebra.block import Block, unguarded_block_of
-from headgate.algebra.operators import Aggregate, Join, Operator, Project, Secured, Source
+from headgate.algebra.operators import Aggregate, Join, Operator, Project, Secured, Source, Union
+from headgate.algebra.query import Query
 from headgate.algebra.uses import Use
 from headgate.decision.guard import Clause, Guard
 from headgate.errors import InputError
@@ -111,6 +113,14 @@ class SecuredBlock:
 def is_secured(operator: Operator) -> bool:
     """Whether rewriting has put guards into the query."""
     return any(isinstance(one, Secured) for one in operator.walk())
+
+
+def shape_of(query: Query) -> Query:
+    """The query without the guards that rewriting put in: for who looks at its shape, never for who runs it."""
+    if not is_secured(query.plan):
+        return query
+    blocks = tuple(unguarded_block_of(block).operator() for block in query.blocks)
+    return replace(query, plan=Union(blocks) if len(blocks) > 1 else blocks[0])
 
 
 def secured_block_of(project: Project) -> SecuredBlock:

@@ -15,9 +15,11 @@ from headgate.algebra.block import Block, block_of
 from headgate.algebra.canonical import canonical_naming
 from headgate.algebra.operators import Aggregate, Output, Project, Source
 from headgate.algebra.query import Query
+from headgate.algebra.secure import is_secured, secured_block_of
 from headgate.algebra.uses import uses_of
 from headgate.algebra.window import Window
-from headgate.decision.decide import Decider, Request
+from headgate.columnar.guards import Cell, Use, as_decided, as_rewritten
+from headgate.decision.decide import Decider
 from headgate.decision.guard import Clause, Guard
 from headgate.decision.timeline.audience import Audience
 from headgate.model.datatype import DataType
@@ -30,12 +32,6 @@ from headgate.model.schema import StreamSchema
 from headgate.model.subject import User
 from headgate.network.classes import AuthorisationClass
 from headgate.policy.model import NULL_MASK, Mask, MaskKind
-
-Cell = tuple[str, str]
-"""A source, by alias, and a column."""
-
-Use = tuple[str, str, str]
-"""A source, a column and what is done with it."""
 
 
 @dataclass(frozen=True)
@@ -241,19 +237,13 @@ class Planner:
         return Plan(streams, tuple(made), frames_of(made))
 
     def _block(self, project: Project, user: User, decider: Decider) -> BlockPlan:
-        block, order = _by_position(project)
-        guards: dict[Use, UseGuard] = {}
-        masks: dict[Cell, Mask] = {}
+        """A block and its guards: by policy, or those that a rewritten block brings along."""
+        secured = secured_block_of(project) if is_secured(project) else None
+        block, names = _by_position(secured.block if secured else block_of(project))
+        given, masks = as_rewritten(secured, block, names) if secured else as_decided(block, user, decider)
         sources = {source.alias: source.stream.name for source in block.sources}
-        window = block.window.extents if block.window else None
-        privileges = dict.fromkeys([READ, ASSIST, *(call.function for call in block.calls)])
-        for source in block.sources:
-            uses = tuple((column, privilege) for column in source.stream.names for privilege in privileges)
-            decision = decider.decide(Request(user, source.alias, uses, sources, window))
-            for (column, privilege), guard in decision.guards.items():
-                guards[source.alias, column, privilege] = self._guard(guard, sources)
-            for column, mask in decision.masks.items():
-                masks[source.alias, column] = mask
+        guards = {use: self._guard(guard, sources) for use, guard in given.items()}
+        order = tuple(names.values())
         return BlockPlan(block, guards, masks, _keeping(block), _seen_as(block), order, _groups(block))
 
     def _guard(self, guard: Guard, sources: Mapping[str, str]) -> UseGuard:
@@ -340,10 +330,12 @@ def _class_plan(
     )
 
 
-def _by_position(project: Project) -> tuple[Block, tuple[str, ...]]:
-    """The block with its sources named, and ordered, as the canonical form has them: equal work looks equal."""
-    block = block_of(project)
-    _, names = canonical_naming(project)
+def _by_position(block: Block) -> tuple[Block, dict[str, str]]:
+    """The block with its sources named, and ordered, as the canonical form has them: equal work looks equal.
+
+    With the new name of each source, in the order in which the query names them.
+    """
+    _, names = canonical_naming(block.operator())
     sizes = block.ranges or (0,) * len(block.sources)
     ranges = dict(zip((source.alias for source in block.sources), sizes, strict=True))
     order = sorted(block.sources, key=lambda source: int(names[source.alias][1:]))
@@ -361,7 +353,7 @@ def _by_position(project: Project) -> tuple[Block, tuple[str, ...]]:
         tuple(map(renamed, block.having)),
         tuple(Output(output.name, renamed(output.expression)) for output in block.outputs),
     )
-    return positioned, tuple(names[source.alias] for source in block.sources)
+    return positioned, {source.alias: names[source.alias] for source in block.sources}
 
 
 def _keeping(block: Block) -> dict[str, tuple[tuple[str, str], ...]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headgate.algebra.query import Query
+from headgate.algebra.secure import shape_of
 from headgate.columnar.plan import FrameKey, Numbering, Plan, Planner
 from headgate.columnar.result import all_slots
 from headgate.decision.decide import Decider
@@ -105,7 +106,8 @@ class Plans:
         waits = {stream.name for stream in system.streams if live and stream.lateness > 0}
         at_once = frozenset(key for key in plan.frames if key.one_by_one and not waits & set(key.waits_for))
         shared = Shared(plan, self.streams, all_slots(plan))
-        return Planned(number, system, tuple(seated), tuple(seats_after), shared, merge(system.queries), at_once)
+        network = merge(map(shape_of, system.queries))
+        return Planned(number, system, tuple(seated), tuple(seats_after), shared, network, at_once)
 
 
 def _split(one: AuthorisationClass) -> Iterable[AuthorisationClass]:

@@ -12,7 +12,7 @@ from headgate.algebra.query import Query
 from headgate.model.datatype import DataType
 from headgate.model.duration import Extent
 from headgate.model.element import Element
-from headgate.model.expression.nodes import ColumnRef, Constant, Expression
+from headgate.model.expression.nodes import ColumnRef, Comparison, Constant, Expression
 from headgate.model.instant import SECOND
 from headgate.model.privilege import COMPUTE, PRIVILEGES
 from headgate.model.schema import StreamCatalog, StreamSchema
@@ -118,24 +118,55 @@ def _moment(second: int) -> Expression:
     return Constant(START + second * SECOND, DataType.TIMESTAMP)
 
 
+def _part_of(stream: StreamSchema) -> SearchStrategy[Expression]:
+    """The tuples before a moment, or those from it on."""
+    time = next(column for column in _columns(stream) if column.name == stream.time)
+    moments = st.integers(0, 60).map(_moment)
+    return moments.map(lambda moment: Comparison("<", time, moment)) | moments.map(
+        lambda moment: Comparison(">=", time, moment)
+    )
+
+
+@st.composite
+def _withholding(draw: st.DrawFn, stream: StreamSchema) -> Policy:
+    """A deny that bites: against everybody or one user, often of a part of the tuples, sometimes with a mask.
+
+    Policies drawn part by part hardly ever withhold a cell that another allows and a query asks for.
+    """
+    attributes = draw(st.none() | st.lists(st.sampled_from(stream.names), min_size=1, max_size=2, unique=True))
+    everybody = tuple(Subject(role=role) for role in ROLES)
+    return Policy(
+        f"not-{stream.name}",
+        draw(st.sampled_from([everybody, everybody, (Subject(user=USERS[0]),)])),
+        (stream.name,),
+        frozenset((stream.name, column) for column in attributes or stream.names),
+        tuple(attributes) if attributes else None,
+        where=draw(_part_of(stream) | conditions(_columns(stream), 1) | st.none()),
+        deny=draw(st.sampled_from([("read",), ("read", COMPUTE), ("assist",), ("read", "assist", COMPUTE)])),
+        mask=draw(st.none() | st.sampled_from([Mask(kind) for kind in MaskKind if kind is not MaskKind.EXPRESSION])),
+    )
+
+
 @st.composite
 def policy_sets(draw: st.DrawFn, streams: list[StreamSchema], most: int = 4) -> PolicySet:
     """A few policies over the streams; generous more often than not, so that something comes through."""
     own = [draw(policies_over(streams, f"p{position}")) for position in range(draw(st.integers(0, most)))]
+    from_some = [stream for stream in streams if draw(st.booleans())]
     generous = [
         Policy(
             f"all-{stream.name}",
             tuple(Subject(role=role) for role in ROLES[: draw(st.integers(1, len(ROLES)))]),
             (stream.name,),
             frozenset((stream.name, column) for column in stream.names),
-            where=draw(st.none() | conditions(_columns(stream), 1)),
+            where=draw(conditions(_columns(stream), 1)) if not draw(st.integers(0, 2)) else None,
             allow=("read",),
         )
         for stream in streams
-        if draw(st.integers(0, 3))
+        if stream in from_some or draw(st.integers(0, 3))
     ]
+    withheld = [draw(_withholding(stream)) for stream in from_some]
     denied = draw(st.sampled_from(AssistDenied))
-    return PolicySet((*own, *generous), defaults=Defaults(on_assist_denied=denied))
+    return PolicySet((*own, *generous, *withheld), defaults=Defaults(on_assist_denied=denied))
 
 
 @st.composite
