@@ -149,6 +149,9 @@ def main() -> None:
             f"{row['policies']:8.0f}  {row['load_seconds']:7.3f}  {row['decide']:9,.0f}  {row['xml']:7,.0f}  "
             f"{row['json']:7,.0f}  {row['all']:7,.0f}"
         )
+    fewest, most = rows[0], rows[-1]
+    growth = fewest["decide"] / most["decide"]
+    print(f"a decision at {most['policies']:,} policies costs {growth:.2f} times one at {fewest['policies']:,} (flat: 1)")
 
 
 if __name__ == "__main__":

@@ -25,9 +25,11 @@ from headgate.decision.xacml.outcome import (
     Status,
 )
 from headgate.decision.xacml.repository import Repository
+from headgate.decision.xacml.sharing import may_share_rule
 from headgate.decision.xacml.syntax import (
     AssignmentExpression,
     Dialect,
+    Expression,
     ObligationExpression,
     Policy,
     PolicySet,
@@ -50,6 +52,7 @@ class PolicyCompiler:
         self._repository = repository
         self.file = build_index if indexed else _all_of
         self._referenced: dict[int, Child] = {}
+        self._rules: dict[tuple[Effect, Target, Expression | None], Child] = {}
         self._open: list[Policy | PolicySet] = []
 
     def compile(self, policy: Policy | PolicySet | Reference) -> Child:
@@ -64,9 +67,18 @@ class PolicyCompiler:
     def _policy(self, policy: Policy) -> Child:
         expressions = ExpressionCompiler(policy.variables)
         expressions.check_variables()
-        children = [_compile_rule(rule, expressions) for rule in policy.rules]
+        children = [self._rule(rule, expressions) for rule in policy.rules]
         combine = _algorithm(RULE_ALGORITHMS, policy.algorithm, policy.place)
         return _assemble(policy, self.file(children), combine, _compile_duties(policy.obligations, expressions))
+
+    def _rule(self, rule: Rule, expressions: ExpressionCompiler) -> Child:
+        if not may_share_rule(rule):
+            return _compile_rule(rule, expressions)
+        key = rule.effect, rule.target, rule.condition
+        known = self._rules.get(key)
+        if known is None:
+            known = self._rules[key] = _compile_rule(rule, expressions)
+        return known
 
     def _policy_set(self, policy_set: PolicySet) -> Child:
         self._open.append(policy_set)
