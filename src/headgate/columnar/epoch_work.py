@@ -111,5 +111,6 @@ class HeldWork:
         usable = np.zeros(len(part), bool)
         for bit in bits:
             usable |= part.usable.bit(bit)
+        new = self._new(tuples, span)
         rows = np.flatnonzero(wanted & usable)
-        return Side(part.take(rows), self._new(tuples, span)[rows])
+        return Side(part, new) if len(rows) == len(part) else Side(part.take(rows), new[rows])

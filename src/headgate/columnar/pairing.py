@@ -12,13 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.columnar.column import Column, Mask, Rows, with_common_words
+from headgate.columnar.column import Column, Mask, Rows, Values, with_common_words
 from headgate.columnar.frame import Part
 from headgate.columnar.plan import FrameKey
 from headgate.errors import HeadgateError
 from headgate.model.datatype import DataType
 
 _ROOM = 1 << 62
+_SPREAD = 4
+"""Whole numbers this close together, for their count, stand for themselves; others are sorted to be numbered."""
 
 
 class TooManyError(HeadgateError):
@@ -121,16 +123,18 @@ def _searched(
     high: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64], Rows]]:
     """For each row on the left where its matches begin and end, among the rows on the right in order."""
-    order = np.lexsort((times, own))
     if not len(rows):
         nothing = np.zeros(len(other), np.int64)
         return nothing, (nothing, rows)
     earliest, latest = int(times.min()), int(times.max())
     room = latest - earliest + 3
     if (int(own.max()) + 2) * room >= _ROOM:  # keys and times do not fit one number: let the judgement sort out times
+        order = own.argsort()
         keys = own[order]
         return keys.searchsorted(other, "left"), (keys.searchsorted(other, "right"), rows[order])
-    places = own[order] * room + (times[order] - earliest + 1)
+    places = own * room + (times - earliest + 1)
+    order = places.argsort()
+    places = places[order]
     since = other * room + (np.clip(low, earliest - 1, latest + 1) - earliest + 1)
     until = other * room + (np.clip(high, earliest - 1, latest + 1) - earliest + 1)
     begin = places.searchsorted(since, "left")
@@ -145,15 +149,23 @@ def _coded(
     codes = np.zeros(count + other_count, np.int64)
     there = np.ones(count + other_count, bool)
     for one, other in zip(ours, theirs, strict=True):
-        numbers, present = _together(one, other)
-        _, numbers = np.unique(numbers, return_inverse=True)
-        codes = codes * (int(numbers.max(initial=0)) + 1) + numbers
-        _, codes = np.unique(codes, return_inverse=True)
+        values, present = _together(one, other)
+        numbers = _numbered(values)
+        codes = _numbered(codes * (int(numbers.max(initial=0)) + 1) + numbers) if codes.any() else numbers
         there &= present
     return codes[:count], codes[count:], there[:count], there[count:]
 
 
-def _together(one: Column, other: Column) -> tuple[NDArray[np.generic], Mask]:
+def _numbered(values: Values) -> NDArray[np.int64]:
+    """Equal numbers for equal values, none of them much larger than there are values."""
+    if values.dtype.kind == "i" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low <= _SPREAD * len(values):
+            return np.asarray(values - low, np.int64)
+    return np.asarray(np.unique(values, return_inverse=True)[1], np.int64)
+
+
+def _together(one: Column, other: Column) -> tuple[Values, Mask]:
     if one.type is DataType.STRING and other.type is DataType.STRING:
         one, other = with_common_words([one, other])
     values = np.concatenate([one.values, other.values])  # a whole number beside a double becomes one

@@ -25,8 +25,8 @@ from headgate.spark.layout import words
 SMALL = 200_000
 """New tuples up to this many are sent to where the held ones are."""
 
-Read = Callable[[str, Instant], DataFrame]
-"""The tuples of a stream in the log, from some time on."""
+Read = Callable[[str, Instant, frozenset[str]], DataFrame]
+"""The tuples of a stream in the log, from some time on: these columns of them."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,10 @@ class Held:
 
     def _side(self, read: Read, place: int, since: Instant) -> DataFrame:
         stream = self.key.streams[place]
-        rows = read(stream, since)
-        wanted = self.columns(place)
+        rows = read(stream, since, self.columns(place))
         usable = [F.col(f"u{number}").bitwiseAND(F.lit(mask)) != 0 for number, mask in self._masks()]
         rows = rows.where(reduce(Column.__or__, usable))
-        return rows.select(*[F.col(name).alias(f"s{place}_{name}") for name in rows.columns if name in wanted])
+        return rows.select(*[F.col(name).alias(f"s{place}_{name}") for name in rows.columns])
 
     def columns(self, place: int) -> frozenset[str]:
         """Which columns of a source the frame looks at."""

@@ -39,6 +39,8 @@ from headgate.spark.window_log import Segment, WindowLog
 
 IDENTITY = "network.json"
 SOURCES = "sources.json"
+LAYOUT = 2
+"""How `data/` is written; counts up when that changes."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Settings:
     live: bool = True
     join_limit: int = 20_000_000
     """Combinations that one task may be given for one join before its queries are stopped."""
-    one_task: int = 600_000
+    one_task: int = 2_000_000
     """Frames over up to so many held tuples run in one task; beyond, Spark joins and shuffles."""
     files_per_epoch: int | None = None
     trigger: str | None = None
@@ -97,7 +99,12 @@ class Engine:
         known = self.storage.read(IDENTITY)
         streams = {one.name: _fingerprint(one) for one in system.streams}
         if known is not None:
-            before: dict[str, str] = json.loads(known)["streams"]
+            identity = json.loads(known)
+            if identity.get("layout") != LAYOUT:
+                raise StoreError(
+                    f"`{self.storage.root}` was written by another version of Headgate; use another folder"
+                )
+            before: dict[str, str] = identity["streams"]
             for name, fingerprint in before.items():
                 if streams.get(name) != fingerprint:
                     raise StoreError(
@@ -106,7 +113,7 @@ class Engine:
                         + "; use another folder, or the streams it was made with"
                     )
             streams = {**before, **streams}
-        self.storage.write(IDENTITY, json.dumps({"streams": streams}).encode())
+        self.storage.write(IDENTITY, json.dumps({"layout": LAYOUT, "streams": streams}).encode())
         return _in_order(system, tuple(streams))
 
     def _recover(self, system: System) -> None:

@@ -15,7 +15,6 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from headgate.algebra.window import RangeWindow, RowsWindow
 from headgate.columnar.plan import FrameKey
@@ -26,10 +25,10 @@ from headgate.model.element import parse_line
 from headgate.model.instant import END_OF_TIME, START_OF_TIME, Instant
 from headgate.model.punctuation import Punctuation
 from headgate.model.schema import StreamSchema
-from headgate.spark.combinations import Held, ends_of, result_time
-from headgate.spark.layout import spark_schema
+from headgate.spark.combinations import Held, Read, ends_of, result_time
+from headgate.spark.packing import WRITTEN, write_packed
 from headgate.spark.planning import Planned
-from headgate.spark.storage import Storage, read_tables
+from headgate.spark.storage import Storage, read_bodies
 from headgate.spark.tasks import Epoch, Shared, arrival_task, combination_task, held_task, windows_task
 from headgate.spark.window_log import Segment, WindowLog
 
@@ -81,8 +80,6 @@ class EpochRunner:
         self._strategy = strategy
         self._limit = limit
         self._shared = send(planned.shared)
-        self._output = spark_schema(planned.shared.output)
-        self._rows_only = spark_schema(planned.shared.rows_only)
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -156,8 +153,7 @@ class EpochRunner:
     ) -> dict[str, int]:
         folder = f"data/epoch={epoch.number}/arrival-{self._planned.number}"
         task = arrival_task(self._shared, epoch, self._planned.at_once)
-        holds = self._planned.shared.holds(self._planned.at_once)
-        self._write(batch.mapInArrow(task, self._written(holds)), folder)
+        write_packed(batch.mapInArrow(task, WRITTEN), self._storage.path(folder))
         fresh: dict[str, int] = {}
         bounds: dict[str, tuple[Instant, Instant]] = {}
         for note in self._notes(folder):
@@ -179,12 +175,8 @@ class EpochRunner:
         report.results.append(folder)
         return fresh
 
-    def _write(self, rows: DataFrame, folder: str) -> None:
-        rows.write.mode("overwrite").partitionBy("part").parquet(self._storage.path(folder))
-
     def _notes(self, folder: str) -> list[dict[str, Any]]:
-        table = read_tables(self._storage, f"{folder}/part=note")
-        return [] if table is None else [json.loads(one) for one in table.column("note").to_pylist()]
+        return [json.loads(one) for one in read_bodies(self._storage, f"{folder}/part=note")]
 
     # Run --------------------------------------------------------------------------------------------------------------
 
@@ -205,15 +197,13 @@ class EpochRunner:
         log = WindowLog(self.spark, self._storage, self._planned.shared)
         due = {key: span for key, span in spans.items() if self._is_due(key, span, fresh, state)}
         near, far = self._by_size(due, state)
-        # Only windows of rows keep tuples here; without any, what is written has no place for them.
-        keeps = any(isinstance(key.window, RowsWindow) for key in due)
-        branches = self._spread(log, far, epoch, fresh, before, state, keeps)
+        branches = self._spread(log, far, epoch, fresh, before, state)
         if near:
-            branches.append(self._together(log, near, epoch, before, state, keeps))
+            branches.append(self._together(log, near, epoch, before, state))
         report.frames_run = len(due)
         if branches:
             folder = f"data/epoch={epoch.number}/held-{self._planned.number}"
-            self._write(reduce(DataFrame.unionAll, branches), folder)
+            write_packed(reduce(DataFrame.unionAll, branches), self._storage.path(folder))
             self._read_held_notes(folder, state, report)
             report.results.append(folder)
 
@@ -239,7 +229,7 @@ class EpochRunner:
         return near, far
 
     def _together(
-        self, log: WindowLog, due: Mapping[FrameKey, Span], epoch: Epoch, before: Progress, state: State, keeps: bool
+        self, log: WindowLog, due: Mapping[FrameKey, Span], epoch: Epoch, before: Progress, state: State
     ) -> DataFrame:
         """All these frames in one task, over tuples that are read once."""
         since: dict[str, Instant] = {}
@@ -259,13 +249,10 @@ class EpochRunner:
             held = Held(self._planned.plan, key, span, epoch.number, frozenset(), {})
             for place, stream in enumerate(key.streams):
                 wanted[stream] = wanted.get(stream, frozenset()) | held.columns(place)
-        rows = log.tuples(segments, [path for _, _, path in counted.values() if path], wanted)
+        rows = log.packed(segments, [path for _, _, path in counted.values() if path])
         totals = {place: (total, given) for place, (total, given, _) in counted.items()}
-        task = held_task(self._shared, epoch, due, totals, self._limit, keeps)
-        return rows.coalesce(1).mapInArrow(task, self._written(keeps))
-
-    def _written(self, keeps: bool) -> StructType:
-        return self._output if keeps else self._rows_only
+        task = held_task(self._shared, epoch, due, totals, self._limit, wanted)
+        return rows.coalesce(1).mapInArrow(task, WRITTEN)
 
     def _spread(
         self,
@@ -275,12 +262,11 @@ class EpochRunner:
         fresh: Mapping[str, int],
         before: Progress,
         state: State,
-        keeps: bool,
     ) -> list[DataFrame]:
         """Frames that Spark joins and shuffles, before tasks judge what it found."""
 
-        def read(stream: str, since: Instant) -> DataFrame:
-            return log.of_stream(state.segments, stream, since)
+        def read(stream: str, since: Instant, columns: frozenset[str]) -> DataFrame:
+            return log.of_stream(state.segments, stream, since, columns)
 
         branches: list[DataFrame] = []
         closing: dict[str, list[FrameKey]] = {}
@@ -292,13 +278,13 @@ class EpochRunner:
             if key.window is None:
                 found = held.new_combinations(read, since)
                 if found is not None:
-                    branches.append(self._judged(found, key, epoch, held.bits, keeps))
+                    branches.append(self._judged(found, key, epoch, held.bits))
             elif len(key.streams) == 1:
                 closing.setdefault(key.streams[0], []).append(key)
             else:
-                branches.append(self._joined_windows(held, read, since, key, span, epoch, keeps))
+                branches.append(self._joined_windows(held, read, since, key, span, epoch))
         for keys in closing.values():
-            branches.append(self._windows(keys, due, epoch, fresh, before, read, keeps))
+            branches.append(self._windows(keys, due, epoch, fresh, before, read))
         return branches
 
     def _held(self, key: FrameKey, span: Span, epoch: Epoch, fresh: Mapping[str, int]) -> Held | None:
@@ -312,24 +298,23 @@ class EpochRunner:
         bits = frozenset(bit for owner in owners for bit in (owner.bit, *owner.parents))
         return Held(self._planned.plan, key, span, epoch.number, bits, fresh)
 
-    def _judged(self, found: DataFrame, key: FrameKey, epoch: Epoch, bits: frozenset[int], keeps: bool) -> DataFrame:
-        task = combination_task(self._shared, epoch, key, bits, self._limit, keeps)
-        return found.mapInArrow(task, self._written(keeps))
+    def _judged(self, found: DataFrame, key: FrameKey, epoch: Epoch, bits: frozenset[int]) -> DataFrame:
+        task = combination_task(self._shared, epoch, key, bits, self._limit)
+        return found.mapInArrow(task, WRITTEN)
 
     def _joined_windows(
         self,
         held: Held,
-        read: Callable[[str, Instant], DataFrame],
+        read: Read,
         since: Sequence[Instant],
         key: FrameKey,
         span: Span,
         epoch: Epoch,
-        keeps: bool,
     ) -> DataFrame:
         assert isinstance(key.window, RangeWindow)
         found = held.all_combinations(read, since)
         ends = F.explode(ends_of(result_time(key), key.window, span)).alias("ends")
-        return self._judged(found.select("*", ends).repartition("ends"), key, epoch, held.bits, keeps)
+        return self._judged(found.select("*", ends).repartition("ends"), key, epoch, held.bits)
 
     def _windows(
         self,
@@ -338,8 +323,7 @@ class EpochRunner:
         epoch: Epoch,
         fresh: Mapping[str, int],
         before: Progress,
-        read: Callable[[str, Instant], DataFrame],
-        keeps: bool,
+        read: Read,
     ) -> DataFrame:
         """All windows of one stream that close, of whatever size, in one pass."""
         bits: frozenset[int] = frozenset()
@@ -359,8 +343,8 @@ class EpochRunner:
         rows = first.all_combinations(read, [since])
         each = F.explode(F.concat(*places) if len(places) > 1 else places[0]).alias("place")
         spread = rows.select("*", each).select("*", "place.frame", "place.ends").drop("place")
-        task = windows_task(self._shared, epoch, keys, bits, keeps)
-        return spread.repartition("frame", "ends").mapInArrow(task, self._written(keeps))
+        task = windows_task(self._shared, epoch, keys, bits)
+        return spread.repartition("frame", "ends").mapInArrow(task, WRITTEN)
 
     def _read_held_notes(self, folder: str, state: State, report: Report) -> None:
         for note in self._notes(folder):

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import reduce
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -22,12 +23,14 @@ from pyspark.sql.types import (
 
 from headgate.algebra.operators import RESULT_TIME
 from headgate.algebra.query import Query
-from headgate.columnar.result import slots_of
+from headgate.columnar.result import result_fields, slots_of
 from headgate.errors import HeadgateError
 from headgate.model.datatype import DataType, Value, to_json
 from headgate.model.instant import format_result_time
 from headgate.rewrite.verdict import Verdict
 from headgate.spark.engine import Engine
+from headgate.spark.layout import spark_schema
+from headgate.spark.packing import as_rows, read_packed
 from headgate.spark.planning import Seat
 from headgate.spark.result_log import ResultLog
 
@@ -143,8 +146,7 @@ class Handle:
                     grouped.setdefault(key, []).append(engine.storage.path(f"{folder}/part=result"))
         spark = engine.spark
         parts = [
-            _renamed(spark.read.schema(_slot_schema(types)).parquet(*paths), bit, member, types)
-            for (bit, member, types), paths in grouped.items()
+            _own_rows(read_packed(spark, paths), bit, member, types) for (bit, member, types), paths in grouped.items()
         ]
         if not parts:
             fields = [(field.name, field.type) for field in self.query.plan.schema]
@@ -172,16 +174,19 @@ class Handle:
         return self
 
 
-def _slot_schema(types: tuple[tuple[str, DataType], ...]) -> str:
-    kinds = {"s": "string", "i": "long", "d": "double", "b": "boolean"}
-    slots = [f"{slot} {kinds[slot[0]]}" for slot in slots_of(types)]
-    return ", ".join(["class int", "ts long", "members long", "omitted long", *slots])
+def _own_rows(packed: DataFrame, bit: int, member: int, types: tuple[tuple[str, DataType], ...]) -> DataFrame:
+    """The rows of one member of a class, as columns of their types."""
+    slots = slots_of(types)
+    fields = [field for field in result_fields(slots) if field.name == "ts" or field.name in slots]
 
+    def own(table: pa.Table) -> pa.Table:
+        classes, members = table.column("class").to_numpy(), table.column("members").to_numpy()
+        mine = (classes == bit) & (members >> member & 1 == 1)
+        return table.select([field.name for field in fields]).filter(pa.array(mine))
 
-def _renamed(rows: DataFrame, bit: int, member: int, types: tuple[tuple[str, DataType], ...]) -> DataFrame:
-    own = rows.where((F.col("class") == bit) & (F.col("members").bitwiseAND(F.lit(1 << member)) != 0))
-    columns = [_typed(F.col(slot), kind).alias(name) for slot, (name, kind) in zip(slots_of(types), types, strict=True)]
-    return own.select(*columns, F.timestamp_micros(F.col("ts")).alias(RESULT_TIME))
+    rows = as_rows(packed, own, spark_schema(fields))
+    columns = [_typed(F.col(slot), kind).alias(name) for slot, (name, kind) in zip(slots, types, strict=True)]
+    return rows.select(*columns, F.timestamp_micros(F.col("ts")).alias(RESULT_TIME))
 
 
 def _typed(column: Column, kind: DataType) -> Column:

@@ -25,7 +25,7 @@ from pyspark.sql.types import (
 
 from headgate.columnar.column import Column, arrow_type, from_arrow, nothing, to_arrow
 from headgate.columnar.frame import WORD_BITS, Bits, Part
-from headgate.columnar.plan import Plan, StreamPlan
+from headgate.columnar.plan import StreamPlan
 
 _SPARK = {
     pa.string(): StringType(),
@@ -38,8 +38,6 @@ _SPARK = {
 
 def spark_type(kind: pa.DataType) -> DataType:
     """Spark's name of an Arrow type."""
-    if pa.types.is_struct(kind):
-        return StructType([StructField(kind[place].name, spark_type(kind[place].type)) for place in range(len(kind))])
     return _SPARK[kind]
 
 
@@ -126,32 +124,17 @@ def part_of(table: pa.Table, plan: StreamPlan, width: int, prefix: str = "") -> 
     )
 
 
-def output_fields(plan: Plan, slots: Sequence[pa.Field], streams: Sequence[str]) -> list[pa.Field]:
-    """The schema of what an epoch writes: rows, kept tuples and notes, told apart by `part`."""
-    fields = [pa.field("part", pa.string()), pa.field("note", pa.string()), *slots]
-    for place, name in enumerate(streams):
-        fields.append(pa.field(f"kept{place}", pa.struct(kept_fields(plan.streams[name], plan.width))))
-    return fields
+def conformed(table: pa.Table, plan: StreamPlan, width: int, wanted: frozenset[str]) -> pa.Table:
+    """These columns of tuples of the log; what was written before a bit or a fact existed does not have it."""
+    fields = [field for field in kept_fields(plan, width) if field.name in wanted]
+    arrays = [
+        table.column(field.name) if field.name in table.column_names else _absent(field, table.num_rows)
+        for field in fields
+    ]
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
-def output_table(
-    fields: Sequence[pa.Field],
-    part: str,
-    given: pa.Table | None,
-    kept: tuple[str, pa.Table] | None = None,
-    notes: Sequence[str] | None = None,
-) -> pa.Table:
-    """Rows of one part, all other columns NULL."""
-    count = len(notes) if notes is not None else (given if given is not None else kept[1]).num_rows  # type: ignore[index]
-    columns: dict[str, pa.Array] = {"part": pa.repeat(pa.scalar(part, pa.string()), count)}
-    if notes is not None:
-        columns["note"] = pa.array(notes, pa.string())
-    if given is not None:
-        columns |= {name: given.column(name) for name in given.column_names}
-    if kept is not None:
-        name, table = kept
-        combined = table.combine_chunks()
-        arrays = [one.chunk(0) if one.num_chunks else pa.nulls(0, one.type) for one in combined.columns]
-        columns[name] = pa.StructArray.from_arrays(arrays, fields=list(table.schema))
-    arrays = [columns[field.name] if field.name in columns else pa.nulls(count, field.type) for field in fields]
-    return pa.Table.from_arrays(arrays, schema=pa.schema(list(fields)))
+def _absent(field: pa.Field, count: int) -> pa.Array:
+    if field.name[0] in "ufk":
+        return pa.array(np.zeros(count, np.int64))
+    return pa.nulls(count, field.type)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+import pyarrow as pa
+
 from headgate.columnar.result import by_class, rows_of
 from headgate.model.datatype import Value
 from headgate.model.instant import Instant
+from headgate.spark.packing import unpack
 from headgate.spark.planning import Seat
-from headgate.spark.storage import Storage, read_tables
+from headgate.spark.storage import Storage, read_bodies
 
 Delivered = tuple[str, str, Instant, dict[str, Value]]
 """Query, subscriber, result time and row."""
@@ -25,18 +28,11 @@ class ResultLog:
     def rows(self, epoch: int, query: str | None = None) -> Iterator[Delivered]:
         """The rows of an epoch, of one query or of all, for each subscriber that has access."""
         for folder, plan in self.folders(epoch):
-            table = read_tables(self._storage, f"{folder}/part=result")
-            if table is None:
-                continue
             seats = self.seats(plan)
-            for bit, own in by_class(table).items():
-                seat = seats[bit]
-                if query is not None and seat.query != query:
-                    continue
-                for time, members, row in rows_of(own, seat.types):
-                    for place, member in enumerate(seat.members):
-                        if members >> place & 1:
-                            yield seat.query, member, time, row
+            for body in read_bodies(self._storage, f"{folder}/part=result"):
+                for bit, own in by_class(unpack(body)).items():
+                    if query is None or seats[bit].query == query:
+                        yield from _delivered(own, seats[bit])
 
     def folders(self, epoch: int) -> list[tuple[str, int]]:
         """Where an epoch's rows are, and the plan by which they are read."""
@@ -49,3 +45,10 @@ class ResultLog:
             body = json.loads(self._storage.read(f"plans/{plan}.json") or b"{}")
             self._plans[plan] = {one["bit"]: Seat.from_json(one) for one in body["classes"]}
         return self._plans[plan]
+
+
+def _delivered(table: pa.Table, seat: Seat) -> Iterator[Delivered]:
+    for time, members, row in rows_of(table, seat.types):
+        for place, member in enumerate(seat.members):
+            if members >> place & 1:
+                yield seat.query, member, time, row

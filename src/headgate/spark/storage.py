@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from typing import Any, Protocol
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
@@ -96,16 +95,16 @@ class HadoopStorage:
         self._fs.setPermission(base, self._jvm.org.apache.hadoop.fs.permission.FsPermission("700"))
 
 
-def read_tables(storage: Storage, folder: str) -> pa.Table | None:
-    """All Parquet files of a folder as one table, read by the driver; None where there are none."""
-    tables = []
+def read_bodies(storage: Storage, folder: str) -> list[bytes]:
+    """The values in all files of a folder of packed tables (`packing.py`), read by the driver."""
+    found: list[bytes] = []
     for name in storage.names(folder):
         if name.endswith(".parquet"):
             content = storage.read(f"{folder}/{name}")
             if content is not None:
-                tables.append(pq.read_table(io.BytesIO(content), partitioning=None))
-    filled = [one for one in tables if one.num_rows]
-    return pa.concat_tables(filled) if filled else None
+                table = pq.read_table(io.BytesIO(content), columns=["body"], partitioning=None)
+                found.extend(table.column("body").to_pylist())
+    return found
 
 
 def _folder(name: str) -> str:

@@ -20,15 +20,16 @@ from headgate.columnar.frame import Frame, Part
 from headgate.columnar.held import Counted, groups_of_frame, rows_of_frame
 from headgate.columnar.plan import FrameKey, Plan
 from headgate.columnar.progress import Span
-from headgate.columnar.result import Produced, result_fields, results_table
+from headgate.columnar.result import Produced, results_table
 from headgate.columnar.strategy import Strategy
 from headgate.decision.timeline.version import Version
 from headgate.model.element import Rejected, Tuple, element_to_json, parse_line
 from headgate.model.instant import Instant
-from headgate.spark.layout import FREE, kept_table, output_fields, output_table, part_of
+from headgate.spark.layout import FREE, conformed, kept_table, part_of
+from headgate.spark.packing import Batches, unpacked, written, written_table
 from headgate.spark.typed import typed_part, untyped_part
 
-Batches = Iterable[pa.RecordBatch]
+_STREAM = b"stream"
 
 _TASK_BITS, _ROW_BITS = 14, 30
 """A tuple's number is its epoch, its task and its place in the task."""
@@ -41,20 +42,6 @@ class Shared:
     plan: Plan
     streams: tuple[str, ...]
     slots: tuple[str, ...]
-
-    def holds(self, at_once: frozenset[FrameKey]) -> bool:
-        """Whether tuples are kept for any frame."""
-        return any(key not in at_once for key in self.plan.frames)
-
-    @property
-    def output(self) -> list[pa.Field]:
-        """What tasks write that keep tuples."""
-        return output_fields(self.plan, result_fields(self.slots), self.streams)
-
-    @property
-    def rows_only(self) -> list[pa.Field]:
-        """What tasks write that keep none: a column that is NULL everywhere costs nearly as much as one that is not."""
-        return output_fields(self.plan, result_fields(self.slots), ())
 
 
 @dataclass(frozen=True)
@@ -143,7 +130,6 @@ def _rejection(one: Rejected) -> dict[str, object]:
 def _arrived(
     arrival: Arrival, shared: Shared, epoch: Epoch, place: int, part: Part | None, notes: list[dict[str, object]]
 ) -> Iterator[pa.RecordBatch]:
-    fields = _fields(shared, shared.holds(arrival.at_once))
     if part is not None:
         arrived = arrival.take(part)
         note: dict[str, object] = {
@@ -155,22 +141,25 @@ def _arrived(
         kept = arrived.kept
         if kept is not None:
             note |= {"kept": len(kept), "from": int(kept.times.min()), "to": int(kept.times.max())}
-            table = kept_table(kept, epoch.number, shared.plan.width)
-            yield from output_table(fields, f"kept{place}", None, (f"kept{place}", table)).to_batches()
+            yield from written_table(
+                f"kept{place}", _of_stream(kept_table(kept, epoch.number, shared.plan.width), place)
+            )
         notes.append(note)
-        yield from _results(arrived.produced, shared, fields)
-    if notes:
-        yield from output_table(fields, "note", None, notes=[json.dumps(one) for one in notes]).to_batches()
+        yield from _results(arrived.produced, shared)
+    yield from _noted(notes)
 
 
-def _results(produced: Iterable[Produced], shared: Shared, fields: Sequence[pa.Field]) -> Iterator[pa.RecordBatch]:
-    table = results_table(list(produced), shared.slots)
-    if table.num_rows:
-        yield from output_table(fields, "result", table).combine_chunks().to_batches()
+def _of_stream(table: pa.Table, place: int) -> pa.Table:
+    """Tuples that know their stream, wherever they are read."""
+    return table.replace_schema_metadata({_STREAM: str(place)})
+
+
+def _results(produced: Iterable[Produced], shared: Shared) -> Iterator[pa.RecordBatch]:
+    yield from written_table("result", results_table(list(produced), shared.slots))
 
 
 def combination_task(
-    shared: Callable[[], Shared], epoch: Epoch, key: FrameKey, running: frozenset[int], limit: int, keeps: bool
+    shared: Callable[[], Shared], epoch: Epoch, key: FrameKey, running: frozenset[int], limit: int
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """Judges combinations that have been found; of an aggregate, with the ends of their windows."""
 
@@ -183,18 +172,18 @@ def combination_task(
             count += batch.num_rows
             if count > limit:
                 queries = sorted({entry.owner.query for entry in entries})
-                yield from _noted(_fields(common, keeps), {"exceeded": queries, "limit": limit})
+                yield from _noted([{"exceeded": queries, "limit": limit}])
                 return
         if count:
             frame = _frame(pa.Table.from_batches(found), common.plan, key)
             work = rows_of_frame if key.window is None else groups_of_frame
-            yield from _results(work(frame, entries, epoch.version, epoch.strategy), common, _fields(common, keeps))
+            yield from _results(work(frame, entries, epoch.version, epoch.strategy), common)
 
     return run
 
 
 def windows_task(
-    shared: Callable[[], Shared], epoch: Epoch, keys: Sequence[FrameKey], running: frozenset[int], keeps: bool
+    shared: Callable[[], Shared], epoch: Epoch, keys: Sequence[FrameKey], running: frozenset[int]
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """Computes the windows of one stream that close, for several frames at once; `frame` says which a row is for."""
 
@@ -209,7 +198,7 @@ def windows_task(
             entries = [entry for entry in common.plan.frames[key] if entry.owner.bit in running]
             frame = _frame(table.filter(pa.array(numbers == place)), common.plan, key)
             produced = groups_of_frame(frame, entries, epoch.version, epoch.strategy)
-            yield from _results(produced, common, _fields(common, keeps))
+            yield from _results(produced, common)
 
     return run
 
@@ -229,18 +218,21 @@ def held_task(
     spans: Mapping[FrameKey, Span],
     counted: Mapping[tuple[int, int], tuple[int, int]],
     limit: int,
-    keeps: bool,
+    wanted: Mapping[str, frozenset[str]],
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """Runs frames over held tuples, all of them in this one task; `counted` are the totals of windows of rows."""
+    """Runs frames over held tuples, all of them in this one task; `counted` are the totals of windows of rows.
+
+    `wanted` are the columns of each stream's tuples that any of the frames looks at.
+    """
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         common = shared()
-        held, states = _held(batches, common, counted)
+        held, states = _held(batches, common, counted, wanted)
         work = HeldWork(common.plan, epoch.version, epoch.number, spans, epoch.strategy, epoch.off, limit, states)
-        yield from _results(work.run(held), common, _fields(common, keeps))
+        yield from _results(work.run(held), common)
         yield from _counted(work, common, epoch)
         if work.exceeded:
-            yield from _noted(_fields(common, keeps), {"exceeded": sorted(work.exceeded), "limit": limit})
+            yield from _noted([{"exceeded": sorted(work.exceeded), "limit": limit}])
 
     return run
 
@@ -251,16 +243,22 @@ def holder_of(place: tuple[int, int]) -> int:
 
 
 def _held(
-    batches: Batches, shared: Shared, counted: Mapping[tuple[int, int], tuple[int, int]]
+    batches: Batches,
+    shared: Shared,
+    counted: Mapping[tuple[int, int], tuple[int, int]],
+    wanted: Mapping[str, frozenset[str]],
 ) -> tuple[dict[str, Tuples], dict[tuple[int, int], Counted]]:
     """The tuples of each stream that are free, and those that windows of rows hold."""
-    found = list(batches)
+    found: dict[int, list[pa.Table]] = {}
+    for table in unpacked(batches):
+        place = int(table.schema.metadata[_STREAM])
+        plan = shared.plan.streams[shared.streams[place]]
+        columns = wanted[shared.streams[place]]
+        found.setdefault(place, []).append(conformed(table, plan, shared.plan.width, columns))
     held: dict[str, Tuples] = {}
     states = {place: Counted(None, total, given) for place, (total, given) in counted.items()}
-    for place, stream in enumerate(shared.streams):
-        tables = [one for batch in found if (one := _of_stream(batch, f"kept{place}")) is not None]
-        if not tables:
-            continue
+    for place, tables in sorted(found.items()):
+        stream = shared.streams[place]
         own = pa.concat_tables(tables)
         part = part_of(own, shared.plan.streams[stream], shared.plan.width)
         holders, epochs = own.column("h").to_numpy(), own.column("e").to_numpy()
@@ -278,32 +276,16 @@ def _held(
     return held, states
 
 
-def _of_stream(batch: pa.RecordBatch, name: str) -> pa.Table | None:
-    """The tuples of one stream in a batch; a file has those of one stream, so that mostly it is all or none."""
-    if name not in batch.schema.names:
-        return None
-    structs = batch.column(name)
-    if structs.null_count == len(structs):
-        return None
-    if structs.null_count:
-        structs = structs.filter(structs.is_valid())
-    return pa.Table.from_arrays(structs.flatten(), names=[field.name for field in structs.type])
-
-
 def _counted(work: HeldWork, shared: Shared, epoch: Epoch) -> Iterator[pa.RecordBatch]:
     for place, state in work.counted.items():
-        yield from _noted(shared.output, {"counted": [*place, state.total, state.given]})
+        yield from _noted([{"counted": [*place, state.total, state.given]}])
         if state.held is not None:
             state.held.uids = np.arange(len(state.held), dtype=np.int64)
             kept = kept_table(state.held, epoch.number, shared.plan.width, holder_of(place))
-            name = f"kept{shared.streams.index(state.held.stream.name)}"
-            part = f"counted-{place[0]}-{place[1]}"
-            yield from output_table(shared.output, part, None, (name, kept)).to_batches()
+            stream = shared.streams.index(state.held.stream.name)
+            yield from written_table(f"counted-{place[0]}-{place[1]}", _of_stream(kept, stream))
 
 
-def _noted(fields: Sequence[pa.Field], note: Mapping[str, object]) -> Iterator[pa.RecordBatch]:
-    yield from output_table(fields, "note", None, notes=[json.dumps(note)]).to_batches()
-
-
-def _fields(shared: Shared, keeps: bool) -> list[pa.Field]:
-    return shared.output if keeps else shared.rows_only
+def _noted(notes: Sequence[Mapping[str, object]]) -> Iterator[pa.RecordBatch]:
+    if notes:
+        yield written("note", [json.dumps(one).encode() for one in notes])

@@ -1,21 +1,33 @@
-"""The window log: what is kept of tuples, as Parquet segments named by epoch, until no window can ask for it again."""
+"""The window log: what is kept of tuples, as segments named by epoch, until no window can ask for it again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
 
 from headgate.model.instant import Instant
-from headgate.spark.layout import kept_fields, spark_schema
+from headgate.spark.layout import conformed, kept_fields, spark_schema
+from headgate.spark.packing import (
+    BODY,
+    Batches,
+    as_rows,
+    read_packed,
+    unpacked,
+    write_packed,
+    written_table,
+)
 from headgate.spark.storage import Storage
 from headgate.spark.tasks import Shared
 
 COMPACT_AFTER = 8
 """So many segments of one level are put together into one of the next."""
+
+LARGE = 1_000_000
+"""A segment of so many tuples is left as it is: what costs is to open many, not to read much."""
 
 
 @dataclass(frozen=True)
@@ -41,42 +53,28 @@ class WindowLog:
     def __init__(self, spark: SparkSession, storage: Storage, shared: Shared) -> None:
         self._spark = spark
         self._storage = storage
+        self._plan = shared.plan
         self._streams = shared.streams
-        self._schema = StructType(
-            [
-                StructField(f"kept{place}", spark_schema(kept_fields(shared.plan.streams[name], shared.plan.width)))
-                for place, name in enumerate(shared.streams)
-            ]
+
+    def packed(self, segments: Iterable[Segment], counted: Iterable[str] = ()) -> DataFrame:
+        """The tables of these segments, and of windows of rows."""
+        return read_packed(
+            self._spark, [self._storage.path(path) for path in (*(one.path for one in segments), *counted)]
         )
 
-    def tuples(
-        self,
-        segments: Iterable[Segment],
-        counted: Iterable[str] = (),
-        wanted: Mapping[str, frozenset[str]] | None = None,
+    def of_stream(
+        self, segments: Iterable[Segment], stream: str, since: Instant, columns: frozenset[str] | None = None
     ) -> DataFrame:
-        """All tuples of these segments, and of windows of rows: a column for each stream, with the columns wanted."""
-        schema = self._schema if wanted is None else self._pruned(wanted)
-        paths = [self._storage.path(one.path) for one in segments] + [self._storage.path(path) for path in counted]
-        if not paths:
-            return self._spark.createDataFrame([], schema)
-        return self._spark.read.schema(schema).parquet(*paths)
-
-    def _pruned(self, wanted: Mapping[str, frozenset[str]]) -> StructType:
-        fields = []
-        for place, name in enumerate(self._streams):
-            if name in wanted:
-                kept = [one for one in self._schema[place].dataType if one.name in wanted[name]]  # type: ignore[attr-defined]
-                fields.append(StructField(f"kept{place}", StructType(kept)))
-        return StructType(fields)
-
-    def of_stream(self, segments: Iterable[Segment], stream: str, since: Instant) -> DataFrame:
         """The tuples of one stream from some time on."""
         own = [one for one in segments if one.stream == stream and one.last >= since]
-        name = f"kept{self._streams.index(stream)}"
-        rows = self.tuples(own).select(f"{name}.*").where(F.col("t") >= since)
-        # What was written before a bit or a fact existed does not have it.
-        return rows.fillna(0, subset=[one for one in rows.columns if one[0] in "uf" or one == "k"])
+        plan, width = self._plan.streams[stream], self._plan.width
+        fields = [one for one in kept_fields(plan, width) if columns is None or one.name in columns]
+        names = frozenset(one.name for one in fields)
+
+        def recent(table: pa.Table) -> pa.Table:
+            return _since(conformed(table, plan, width, names), since)
+
+        return as_rows(self.packed(own), recent, spark_schema(fields))
 
     def expire(self, segments: Iterable[Segment], needed: Mapping[str, Instant]) -> tuple[list[Segment], list[Segment]]:
         """Those that are still needed, and those that are not."""
@@ -91,7 +89,7 @@ class WindowLog:
         result = list(segments)
         for stream in dict.fromkeys(one.stream for one in segments):
             for level in sorted({one.level for one in segments}):
-                due = [one for one in result if one.stream == stream and one.level == level]
+                due = [one for one in result if one.stream == stream and one.level == level and one.rows < LARGE]
                 if len(due) >= COMPACT_AFTER:
                     merged = self._merge(due, epoch, needed.get(stream))
                     result = [one for one in result if one not in due] + [merged]
@@ -99,12 +97,9 @@ class WindowLog:
 
     def _merge(self, due: Sequence[Segment], epoch: int, since: Instant | None) -> Segment:
         first = due[0]
-        name = f"kept{self._streams.index(first.stream)}"
-        path = f"compact/{epoch}-{name}-{first.level + 1}"
-        rows = self.tuples(due).select(name)
-        if since is not None:
-            rows = rows.where(F.col(f"{name}.t") >= since)
-        rows.coalesce(1).write.mode("overwrite").parquet(self._storage.path(path))
+        path = f"compact/{epoch}-kept{self._streams.index(first.stream)}-{first.level + 1}"
+        rows = self.packed(due).coalesce(1).mapInArrow(_merging(since), BODY)
+        write_packed(rows, self._storage.path(path), by_part=False)
         return Segment(
             first.stream,
             path,
@@ -114,3 +109,18 @@ class WindowLog:
             first.level + 1,
             min(one.epoch for one in due),
         )
+
+
+def _merging(since: Instant | None) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        tables = [table if since is None else _since(table, since) for table in unpacked(batches)]
+        if tables:
+            merged = pa.concat_tables(tables, promote_options="default").combine_chunks()
+            for batch in written_table("", merged.replace_schema_metadata(tables[0].schema.metadata)):
+                yield batch.select(["body"])
+
+    return run
+
+
+def _since(table: pa.Table, since: Instant) -> pa.Table:
+    return table.filter(pc.greater_equal(table.column("t"), since))
