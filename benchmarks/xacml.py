@@ -151,7 +151,9 @@ def main() -> None:
         )
     fewest, most = rows[0], rows[-1]
     growth = fewest["decide"] / most["decide"]
-    print(f"a decision at {most['policies']:,} policies costs {growth:.2f} times one at {fewest['policies']:,} (flat: 1)")
+    print(
+        f"a decision at {most['policies']:,} policies costs {growth:.2f} times one at {fewest['policies']:,} (flat: 1)"
+    )
 
 
 if __name__ == "__main__":

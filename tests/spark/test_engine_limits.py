@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from headgate.errors import FileError, HeadgateError, StoreError
+from headgate.errors import StoreError
 from headgate.policy.store.catalog import Catalog
 from headgate.spark.api import Headgate
 from headgate.spark.engine import Settings
-from headgate.spark.storage import HadoopStorage
 
 COLUMNS = {"SID": "string", "Pos": "int", "ts": "timestamp"}
 
@@ -97,10 +96,3 @@ def test_a_manifest_that_is_broken_is_refused(spark: SparkSession, tmp_path: Pat
         pytest.raises(StoreError, match="manifest of epoch 0 is broken"),
     ):
         hg.drain()
-
-
-def test_a_disk_that_cannot_be_written_is_named(spark: SparkSession) -> None:
-    storage = HadoopStorage(spark, "/proc/headgate")
-    with pytest.raises(FileError, match="cannot be written"):
-        storage.write("x/y", b"z")
-    assert issubclass(FileError, HeadgateError)

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from headgate.columnar.strategy import Strategy
 from headgate.policy.store.catalog import Catalog
 from headgate.spark.api import Headgate
-from headgate.spark.packing import unpack
+from headgate.spark.packing import SUFFIX, unpack
 
 HIDDEN = ("canary-of-a-hidden-tuple", "canary-of-a-hidden-column", "canary-of-a-closed-time")
 COLUMNS = {"SID": "string", "Name": "string", "Pos": "int", "ts": "timestamp"}
@@ -33,11 +33,12 @@ def contains(folder: Path, text: str) -> list[str]:
 
 def packs(path: Path, text: str) -> bool:
     """Whether a text stands in one of the tables that a file carries."""
-    if path.suffix != ".parquet":
+    if path.suffix == SUFFIX:
+        return text in repr(unpack(path.read_bytes()).to_pydict())
+    if path.suffix != ".parquet" or "part=note" in str(path):
         return False
     bodies = pq.read_table(path, partitioning=None).column("body").to_pylist()
-    notes = "part=note" in str(path)
-    return any(text in (body.decode() if notes else repr(unpack(body).to_pydict())) for body in bodies)
+    return any(text in repr(unpack(body).to_pydict()) for body in bodies)
 
 
 @pytest.mark.parametrize("strategy", [Strategy.SWITCHES, Strategy.POSTFILTER])

@@ -86,7 +86,8 @@ def _run(
     strategy = data.draw(st.sampled_from(Strategy), "strategy")
     epochs = data.draw(st.integers(1, 4), "epochs")
     size = -(-sum(len(own) for own in group.elements.values()) // epochs)
-    chosen = Settings(strategy, live=False, files_per_epoch=1, one_task=one_task)
+    carried = data.draw(st.booleans(), "carried by Spark")
+    chosen = Settings(strategy, live=False, files_per_epoch=1, one_task=one_task, carried=carried)
     engine, _ = run_aligned(spark, str(folder), group.system, group.elements, size, chosen)
     return engine, delivered(engine)
 

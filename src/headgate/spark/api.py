@@ -44,7 +44,7 @@ from headgate.scenario.system import System
 from headgate.spark.engine import Engine, Settings
 from headgate.spark.handle import Handle
 from headgate.spark.sources import SourceSpec, StreamSources
-from headgate.spark.storage import HadoopStorage
+from headgate.spark.storage import open_storage
 
 QUERIES = "queries.json"
 Source = DataFrame | Mapping[str, Any]
@@ -106,7 +106,7 @@ class Headgate:
         self._temporary = None if root is not None else tempfile.mkdtemp(prefix="headgate-")
         self.root = root if root is not None else str(self._temporary)
         self._settings = settings or Settings(Strategy(enforcement), trigger=trigger)
-        self._storage = HadoopStorage(spark, self.root)
+        self._storage = open_storage(spark, self.root)
         self._sources: dict[str, StreamSources] = {}
         self._engine: Engine | None = None
         self._running = False

@@ -31,9 +31,9 @@ from headgate.spark.epoch import EpochRunner, Report, State
 from headgate.spark.manifest import Manifest, Manifests
 from headgate.spark.planning import Planned, Plans, Seat, without_forgotten
 from headgate.spark.push import PushFolder
-from headgate.spark.session import engine_session
+from headgate.spark.session import engine_session, use_local_checkpoints
 from headgate.spark.sources import StreamSources, read_streams
-from headgate.spark.storage import HadoopStorage
+from headgate.spark.storage import open_storage
 from headgate.spark.tasks import Shared
 from headgate.spark.window_log import Segment, WindowLog
 
@@ -53,6 +53,8 @@ class Settings:
     """Combinations that one task may be given for one join before its queries are stopped."""
     one_task: int = 2_000_000
     """Frames over up to so many held tuples run in one task; beyond, Spark joins and shuffles."""
+    carried: bool = False
+    """Let Spark carry and write what tasks give out, as it does where there is no disk that all of them share."""
     files_per_epoch: int | None = None
     trigger: str | None = None
     """How often an epoch begins, such as `1 second`; by default as soon as the one before is done."""
@@ -72,8 +74,10 @@ class Engine:
     ) -> None:
         self.settings = settings or Settings()
         self.spark = engine_session(spark)
-        self.storage = HadoopStorage(self.spark, root)
+        self.storage = open_storage(self.spark, root)
         self.storage.protect()
+        if self.storage.folder is not None:
+            use_local_checkpoints(self.spark)
         self.metrics: deque[dict[str, Any]] = deque(maxlen=1_000)
         self.stopped_queries: dict[str, str] = {}
         """Queries that were taken out because they asked for too much, and why."""
@@ -147,6 +151,7 @@ class Engine:
             self.settings.strategy,
             self.settings.join_limit,
             self.settings.one_task,
+            self.settings.carried,
             self._send,
         )
 
@@ -287,7 +292,7 @@ class Engine:
         state = State(self.state.timeline, self.state.progress, list(self.state.segments), dict(self.state.counted))
         # A micro-batch belongs to a session of its own; what is read beside it must belong to the same.
         self._runner.spark = batch.sparkSession if batch is not None else self.spark
-        log = WindowLog(self._runner.spark, self.storage, self.planned.shared)
+        log = WindowLog(self._runner.spark, self.storage, self.planned.shared, self.settings.carried)
         report = self._runner.run(batch, number, state, self._clock(), finish)
         needed = self._needed(state)
         state.segments, gone = log.expire(state.segments, needed)

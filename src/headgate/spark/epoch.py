@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -26,11 +26,14 @@ from headgate.model.instant import END_OF_TIME, START_OF_TIME, Instant
 from headgate.model.punctuation import Punctuation
 from headgate.model.schema import StreamSchema
 from headgate.spark.combinations import Held, Read, ends_of, result_time
-from headgate.spark.packing import WRITTEN, write_packed
+from headgate.spark.packing import WRITTEN, Sink, Task, open_sink
 from headgate.spark.planning import Planned
-from headgate.spark.storage import Storage, read_bodies
+from headgate.spark.storage import Storage
 from headgate.spark.tasks import Epoch, Shared, arrival_task, combination_task, held_task, windows_task
 from headgate.spark.window_log import Segment, WindowLog
+
+Branch = tuple[DataFrame, Task]
+"""Rows, and the task that makes of them what is written."""
 
 
 @dataclass
@@ -71,11 +74,13 @@ class EpochRunner:
         strategy: Strategy,
         limit: int,
         one_task: int,
+        carried: bool,
         send: Callable[[Shared], Callable[[], Shared]],
     ) -> None:
         self.spark = spark
         self._storage = storage
         self._one_task = one_task
+        self._carried = carried
         self._planned = planned
         self._strategy = strategy
         self._limit = limit
@@ -152,11 +157,12 @@ class EpochRunner:
         self, batch: DataFrame, epoch: Epoch, state: State, seen: dict[str, Instant], report: Report
     ) -> dict[str, int]:
         folder = f"data/epoch={epoch.number}/arrival-{self._planned.number}"
-        task = arrival_task(self._shared, epoch, self._planned.at_once)
-        write_packed(batch.mapInArrow(task, WRITTEN), self._storage.path(folder))
+        sink = self._sink(folder)
+        task = sink.task(arrival_task(self._shared, epoch, self._planned.at_once))
+        notes = _read(sink.write(batch.mapInArrow(task, WRITTEN)))
         fresh: dict[str, int] = {}
         bounds: dict[str, tuple[Instant, Instant]] = {}
-        for note in self._notes(folder):
+        for note in notes:
             if "rejected" in note:
                 report.rejected.append(note["rejected"])
                 continue
@@ -175,8 +181,8 @@ class EpochRunner:
         report.results.append(folder)
         return fresh
 
-    def _notes(self, folder: str) -> list[dict[str, Any]]:
-        return [json.loads(one) for one in read_bodies(self._storage, f"{folder}/part=note")]
+    def _sink(self, folder: str) -> Sink:
+        return open_sink(self._storage, folder, self._carried)
 
     # Run --------------------------------------------------------------------------------------------------------------
 
@@ -194,7 +200,7 @@ class EpochRunner:
         report: Report,
     ) -> None:
         """Everything that needs held tuples, in one write."""
-        log = WindowLog(self.spark, self._storage, self._planned.shared)
+        log = WindowLog(self.spark, self._storage, self._planned.shared, self._carried)
         due = {key: span for key, span in spans.items() if self._is_due(key, span, fresh, state)}
         near, far = self._by_size(due, state)
         branches = self._spread(log, far, epoch, fresh, before, state)
@@ -203,8 +209,10 @@ class EpochRunner:
         report.frames_run = len(due)
         if branches:
             folder = f"data/epoch={epoch.number}/held-{self._planned.number}"
-            write_packed(reduce(DataFrame.unionAll, branches), self._storage.path(folder))
-            self._read_held_notes(folder, state, report)
+            sink = self._sink(folder)
+            written = [rows.mapInArrow(sink.task(task), WRITTEN) for rows, task in branches]
+            notes = sink.write(reduce(DataFrame.unionAll, written))
+            self._take_notes(_read(notes), folder, state, report)
             report.results.append(folder)
 
     def _is_due(self, key: FrameKey, span: Span, fresh: Mapping[str, int], state: State) -> bool:
@@ -230,7 +238,7 @@ class EpochRunner:
 
     def _together(
         self, log: WindowLog, due: Mapping[FrameKey, Span], epoch: Epoch, before: Progress, state: State
-    ) -> DataFrame:
+    ) -> Branch:
         """All these frames in one task, over tuples that are read once."""
         since: dict[str, Instant] = {}
         for key, span in due.items():
@@ -252,7 +260,7 @@ class EpochRunner:
         rows = log.packed(segments, [path for _, _, path in counted.values() if path])
         totals = {place: (total, given) for place, (total, given, _) in counted.items()}
         task = held_task(self._shared, epoch, due, totals, self._limit, wanted)
-        return rows.coalesce(1).mapInArrow(task, WRITTEN)
+        return rows.coalesce(1), task
 
     def _spread(
         self,
@@ -262,13 +270,13 @@ class EpochRunner:
         fresh: Mapping[str, int],
         before: Progress,
         state: State,
-    ) -> list[DataFrame]:
+    ) -> list[Branch]:
         """Frames that Spark joins and shuffles, before tasks judge what it found."""
 
         def read(stream: str, since: Instant, columns: frozenset[str]) -> DataFrame:
             return log.of_stream(state.segments, stream, since, columns)
 
-        branches: list[DataFrame] = []
+        branches: list[Branch] = []
         closing: dict[str, list[FrameKey]] = {}
         for key, span in due.items():
             held = self._held(key, span, epoch, fresh)
@@ -298,9 +306,9 @@ class EpochRunner:
         bits = frozenset(bit for owner in owners for bit in (owner.bit, *owner.parents))
         return Held(self._planned.plan, key, span, epoch.number, bits, fresh)
 
-    def _judged(self, found: DataFrame, key: FrameKey, epoch: Epoch, bits: frozenset[int]) -> DataFrame:
+    def _judged(self, found: DataFrame, key: FrameKey, epoch: Epoch, bits: frozenset[int]) -> Branch:
         task = combination_task(self._shared, epoch, key, bits, self._limit)
-        return found.mapInArrow(task, WRITTEN)
+        return found, task
 
     def _joined_windows(
         self,
@@ -310,7 +318,7 @@ class EpochRunner:
         key: FrameKey,
         span: Span,
         epoch: Epoch,
-    ) -> DataFrame:
+    ) -> Branch:
         assert isinstance(key.window, RangeWindow)
         found = held.all_combinations(read, since)
         ends = F.explode(ends_of(result_time(key), key.window, span)).alias("ends")
@@ -324,7 +332,7 @@ class EpochRunner:
         fresh: Mapping[str, int],
         before: Progress,
         read: Read,
-    ) -> DataFrame:
+    ) -> Branch:
         """All windows of one stream that close, of whatever size, in one pass."""
         bits: frozenset[int] = frozenset()
         since = END_OF_TIME
@@ -344,10 +352,10 @@ class EpochRunner:
         each = F.explode(F.concat(*places) if len(places) > 1 else places[0]).alias("place")
         spread = rows.select("*", each).select("*", "place.frame", "place.ends").drop("place")
         task = windows_task(self._shared, epoch, keys, bits)
-        return spread.repartition("frame", "ends").mapInArrow(task, WRITTEN)
+        return spread.repartition("frame", "ends"), task
 
-    def _read_held_notes(self, folder: str, state: State, report: Report) -> None:
-        for note in self._notes(folder):
+    def _take_notes(self, notes: Iterable[dict[str, Any]], folder: str, state: State, report: Report) -> None:
+        for note in notes:
             if "exceeded" in note:
                 for query in note["exceeded"]:
                     report.exceeded[query] = note["limit"]
@@ -356,6 +364,10 @@ class EpochRunner:
                 path = f"{folder}/part=counted-{bit}-{number}"
                 there = bool(self._storage.names(path))
                 state.counted[bit, number] = (total, given, path if there else None)
+
+
+def _read(notes: Iterable[bytes]) -> list[dict[str, Any]]:
+    return [json.loads(one) for one in notes]
 
 
 def _since(before: Progress, key: FrameKey, span: Span, place: int) -> Instant:

@@ -143,10 +143,11 @@ class Handle:
                     continue
                 for seat in self._seats(log, plan):
                     key = (seat.bit, seat.members.index(self.user), seat.types)
-                    grouped.setdefault(key, []).append(engine.storage.path(f"{folder}/part=result"))
+                    grouped.setdefault(key, []).append(f"{folder}/part=result")
         spark = engine.spark
         parts = [
-            _own_rows(read_packed(spark, paths), bit, member, types) for (bit, member, types), paths in grouped.items()
+            _own_rows(read_packed(spark, engine.storage, folders), bit, member, types)
+            for (bit, member, types), folders in grouped.items()
         ]
         if not parts:
             fields = [(field.name, field.type) for field in self.query.plan.schema]

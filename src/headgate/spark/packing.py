@@ -7,13 +7,29 @@ and an Arrow table as one value, and Spark carries, commits and finds it again w
 
 from __future__ import annotations
 
+import io
+import shutil
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Protocol
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
+from headgate.spark.storage import Storage
+
 Batches = Iterable[pa.RecordBatch]
+Task = Callable[[Batches], Iterator[pa.RecordBatch]]
+
+NOTE = "note"
+"""The part that is for the driver."""
+SUFFIX = ".arrow"
+_NAMED = b"file:"
+"""A row that begins so names a file; a packed table never does."""
 
 BODY = StructType([StructField("body", BinaryType())])
 WRITTEN = StructType([StructField("part", StringType()), *BODY])
@@ -58,21 +74,106 @@ def written_table(part: str, table: pa.Table) -> Iterator[pa.RecordBatch]:
 
 
 def unpacked(batches: Batches) -> Iterator[pa.Table]:
-    """The tables in rows that were read."""
+    """The tables in rows that were read, or in files that rows name."""
     for batch in batches:
         for body in batch.column("body"):
-            yield unpack(body.as_buffer())
+            content = body.as_buffer()
+            named = content.size > len(_NAMED) and content.slice(0, len(_NAMED)).to_pybytes() == _NAMED
+            yield unpack(Path(content.to_pybytes()[len(_NAMED) :].decode()).read_bytes() if named else content)
 
 
-def write_packed(rows: DataFrame, path: str, by_part: bool = True) -> None:
-    """Write rows of packed tables, each part to a folder of its own."""
-    writer = rows.write.mode("overwrite").options(**_AS_IT_IS)
-    (writer.partitionBy("part") if by_part else writer).parquet(path)
+def read_packed(spark: SparkSession, storage: Storage, folders: Sequence[str]) -> DataFrame:
+    """The tables of some folders, as rows of one value each: a table, or the name of its file."""
+    files = []
+    carried = []
+    for folder in folders:
+        names = storage.names(folder)
+        files += [f"{storage.folder}/{folder}/{name}" for name in names if name.endswith(SUFFIX)]
+        if any(name.endswith(".parquet") for name in names):
+            carried.append(storage.path(folder))
+    found = [spark.createDataFrame([(_NAMED + name.encode(),) for name in files], BODY)] if files or not carried else []
+    if carried:
+        found.append(spark.read.schema(BODY).parquet(*carried))
+    return reduce(DataFrame.unionAll, found)
 
 
-def read_packed(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """Rows of packed tables."""
-    return spark.read.schema(BODY).parquet(*paths) if paths else spark.createDataFrame([], BODY)
+def read_bodies(storage: Storage, folder: str) -> Iterator[bytes]:
+    """The values in all files of a folder, read by the driver."""
+    for name in storage.names(folder):
+        content = storage.read(f"{folder}/{name}") if name.endswith((SUFFIX, ".parquet")) else None
+        if content is not None and name.endswith(SUFFIX):
+            yield content
+        elif content is not None:
+            table = pq.read_table(io.BytesIO(content), columns=["body"], partitioning=None)
+            yield from table.column("body").to_pylist()
+
+
+class Sink(Protocol):
+    """Where the rows of an epoch's tasks go: `task` fits a task to it, `write` runs them and gives their notes."""
+
+    def task(self, task: Task) -> Task: ...
+    def write(self, rows: DataFrame) -> list[bytes]: ...
+
+
+def open_sink(storage: Storage, folder: str, carried: bool = False) -> Sink:
+    """Files that tasks write themselves, where there is a disk they share; elsewhere, or `carried`, Spark writes."""
+    return FileSink(storage, folder) if storage.folder is not None and not carried else SparkSink(storage, folder)
+
+
+class SparkSink:
+    """Spark writes the rows, each part to a folder of its own."""
+
+    def __init__(self, storage: Storage, folder: str) -> None:
+        self._storage = storage
+        self._folder = folder
+
+    def task(self, task: Task) -> Task:
+        return task
+
+    def write(self, rows: DataFrame) -> list[bytes]:
+        writer = rows.write.mode("overwrite").options(**_AS_IT_IS).partitionBy("part")
+        writer.parquet(self._storage.path(self._folder))
+        return list(read_bodies(self._storage, f"{self._folder}/part={NOTE}"))
+
+
+class FileSink:
+    """Tasks write the tables to files and hand their names on; notes come back with the names.
+
+    What costs is not the bytes: for every file and folder that Hadoop makes on a disk it starts a process.
+    """
+
+    def __init__(self, storage: Storage, folder: str) -> None:
+        assert storage.folder is not None
+        self._root = storage.folder / folder
+
+    def task(self, task: Task) -> Task:
+        root = str(self._root)
+
+        def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+            for batch in task(batches):
+                for part, body in zip(batch.column("part").to_pylist(), batch.column("body"), strict=True):
+                    yield written(part, [body.as_py() if part == NOTE else _to_file(root, part, body.as_buffer())])
+
+        return run
+
+    def write(self, rows: DataFrame) -> list[bytes]:
+        # What was there before is of an epoch that was not committed.
+        shutil.rmtree(self._root, ignore_errors=True)
+        table = rows.toArrow()
+        parts, bodies = table.column("part").to_pylist(), table.column("body").to_pylist()
+        named = {body.decode() for part, body in zip(parts, bodies, strict=True) if part != NOTE}
+        for path in self._root.rglob(f"*{SUFFIX}"):
+            if str(path) not in named:
+                path.unlink()  # of a task that failed and was run again
+        return [body for part, body in zip(parts, bodies, strict=True) if part == NOTE]
+
+
+def _to_file(root: str, part: str, body: pa.Buffer) -> bytes:
+    folder = Path(root) / f"part={part}"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{uuid.uuid4().hex}{SUFFIX}"
+    path.write_bytes(body)
+    return str(path).encode()
 
 
 def as_rows(packed: DataFrame, task: Callable[[pa.Table], pa.Table], schema: StructType) -> DataFrame:

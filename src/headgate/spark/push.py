@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from threading import Lock
 
 from headgate.model.schema import StreamCatalog
-from headgate.spark.storage import HadoopStorage
+from headgate.spark.storage import Storage
 
 FOLDER = "push"
 
@@ -16,7 +16,7 @@ FOLDER = "push"
 class PushFolder:
     """Writes lines that begin with the number of their stream. What has been written survives a crash."""
 
-    def __init__(self, storage: HadoopStorage, streams: StreamCatalog) -> None:
+    def __init__(self, storage: Storage, streams: StreamCatalog) -> None:
         self._storage = storage
         self._numbers = {name: number for number, name in enumerate(streams.names)}
         self._streams = streams

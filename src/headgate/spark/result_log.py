@@ -10,9 +10,9 @@ import pyarrow as pa
 from headgate.columnar.result import by_class, rows_of
 from headgate.model.datatype import Value
 from headgate.model.instant import Instant
-from headgate.spark.packing import unpack
+from headgate.spark.packing import read_bodies, unpack
 from headgate.spark.planning import Seat
-from headgate.spark.storage import Storage, read_bodies
+from headgate.spark.storage import Storage
 
 Delivered = tuple[str, str, Instant, dict[str, Value]]
 """Query, subscriber, result time and row."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import io
+import os
+import shutil
+from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import unquote
 
-import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from headgate.errors import FileError, Place
@@ -16,11 +18,86 @@ class Storage(Protocol):
 
     root: str
 
-    def path(self, name: str) -> str: ...
-    def read(self, name: str) -> bytes | None: ...
-    def write(self, name: str, content: bytes) -> None: ...
-    def names(self, name: str) -> list[str]: ...
-    def delete(self, name: str) -> None: ...
+    @property
+    def folder(self) -> Path | None:
+        """Where it is on this machine's disk, if it is: every task can then open its files itself."""
+
+    def path(self, name: str) -> str:
+        """The full path of a name, as Spark takes it."""
+
+    def read(self, name: str) -> bytes | None:
+        """What a file holds; None where there is none."""
+
+    def write(self, name: str, content: bytes) -> None:
+        """Put a file in its place whole: it is written beside it first."""
+
+    def names(self, name: str) -> list[str]:
+        """The names in a folder, in order; none where there is no folder."""
+
+    def delete(self, name: str) -> None:
+        """Remove a file, or a folder and all in it."""
+
+    def set_time(self, name: str, milliseconds: int) -> None:
+        """Say when a file was last changed: Spark takes new files in this order."""
+
+    def protect(self) -> None:
+        """Make the folder, for its owner only."""
+
+
+def open_storage(spark: SparkSession, root: str) -> Storage:
+    """The folder tree at a path of any file system that Spark knows."""
+    found = HadoopStorage(spark, root)
+    return LocalStorage(Path(unquote(found.root.removeprefix("file:")))) if found.root.startswith("file:") else found
+
+
+class LocalStorage:
+    """A folder on this machine's disk. Hadoop would start a process to set the permissions of every file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder: Path | None = folder
+        self._folder = folder
+        self.root = f"file:{folder}"
+
+    def path(self, name: str) -> str:
+        return f"{self.root}/{name}"
+
+    def read(self, name: str) -> bytes | None:
+        try:
+            return (self._folder / name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def write(self, name: str, content: bytes) -> None:
+        target = self._folder / name
+        draft = target.with_name(f".{target.name}.tmp")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_bytes(content)
+            draft.replace(target)
+        except OSError as error:
+            raise FileError(
+                f"cannot be written: {error.strerror}", place=Place(file=str(target)), hint="is there space left?"
+            ) from error
+
+    def names(self, name: str) -> list[str]:
+        try:
+            return sorted(path.name for path in (self._folder / name).iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def delete(self, name: str) -> None:
+        path = self._folder / name
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+    def set_time(self, name: str, milliseconds: int) -> None:
+        os.utime(self._folder / name, ns=(milliseconds * 1_000_000, milliseconds * 1_000_000))
+
+    def protect(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.chmod(0o700)
 
 
 class HadoopStorage:
@@ -38,12 +115,14 @@ class HadoopStorage:
             self._fs.setWriteChecksum(False)
         self.root: str = self._fs.makeQualified(base).toString().rstrip("/")
 
+    @property
+    def folder(self) -> Path | None:
+        return None
+
     def path(self, name: str) -> str:
-        """The full path of a name."""
         return f"{self.root}/{name}"
 
     def read(self, name: str) -> bytes | None:
-        """What a file holds; None where there is none."""
         path = self._path(self.path(name))
         if not self._fs.exists(path):
             return None
@@ -54,7 +133,6 @@ class HadoopStorage:
             stream.close()
 
     def write(self, name: str, content: bytes) -> None:
-        """Put a file in its place whole: it is written beside it first."""
         target = self._path(self.path(name))
         draft = self._path(self.path(f"{_folder(name)}.{_last(name)}.tmp"))
         try:
@@ -74,37 +152,21 @@ class HadoopStorage:
             raise FileError("cannot be put in its place", place=Place(file=target.toString()))
 
     def names(self, name: str) -> list[str]:
-        """The names in a folder, in order; none where there is no folder."""
         path = self._path(self.path(name))
         if not self._fs.exists(path):
             return []
         return sorted(status.getPath().getName() for status in self._fs.listStatus(path))
 
     def delete(self, name: str) -> None:
-        """Remove a file, or a folder and all in it."""
         self._fs.delete(self._path(self.path(name)), True)
 
     def set_time(self, name: str, milliseconds: int) -> None:
-        """Say when a file was last changed: Spark takes new files in this order."""
         self._fs.setTimes(self._path(self.path(name)), milliseconds, -1)
 
     def protect(self) -> None:
-        """Make the folder, for its owner only."""
         base = self._path(self.root)
         self._fs.mkdirs(base)
         self._fs.setPermission(base, self._jvm.org.apache.hadoop.fs.permission.FsPermission("700"))
-
-
-def read_bodies(storage: Storage, folder: str) -> list[bytes]:
-    """The values in all files of a folder of packed tables (`packing.py`), read by the driver."""
-    found: list[bytes] = []
-    for name in storage.names(folder):
-        if name.endswith(".parquet"):
-            content = storage.read(f"{folder}/{name}")
-            if content is not None:
-                table = pq.read_table(io.BytesIO(content), columns=["body"], partitioning=None)
-                found.extend(table.column("body").to_pylist())
-    return found
 
 
 def _folder(name: str) -> str:

@@ -26,7 +26,7 @@ from headgate.decision.timeline.version import Version
 from headgate.model.element import Rejected, Tuple, element_to_json, parse_line
 from headgate.model.instant import Instant
 from headgate.spark.layout import FREE, conformed, kept_table, part_of
-from headgate.spark.packing import Batches, unpacked, written, written_table
+from headgate.spark.packing import NOTE, Batches, unpacked, written, written_table
 from headgate.spark.typed import typed_part, untyped_part
 
 _STREAM = b"stream"
@@ -288,4 +288,4 @@ def _counted(work: HeldWork, shared: Shared, epoch: Epoch) -> Iterator[pa.Record
 
 def _noted(notes: Sequence[Mapping[str, object]]) -> Iterator[pa.RecordBatch]:
     if notes:
-        yield written("note", [json.dumps(one).encode() for one in notes])
+        yield written(NOTE, [json.dumps(one).encode() for one in notes])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import pyarrow as pa
@@ -11,15 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headgate.model.instant import Instant
 from headgate.spark.layout import conformed, kept_fields, spark_schema
-from headgate.spark.packing import (
-    BODY,
-    Batches,
-    as_rows,
-    read_packed,
-    unpacked,
-    write_packed,
-    written_table,
-)
+from headgate.spark.packing import WRITTEN, Batches, Task, as_rows, open_sink, read_packed, unpacked, written_table
 from headgate.spark.storage import Storage
 from headgate.spark.tasks import Shared
 
@@ -50,17 +42,16 @@ class Segment:
 class WindowLog:
     """Reads segments, forgets old ones, and puts small ones together."""
 
-    def __init__(self, spark: SparkSession, storage: Storage, shared: Shared) -> None:
+    def __init__(self, spark: SparkSession, storage: Storage, shared: Shared, carried: bool = False) -> None:
         self._spark = spark
         self._storage = storage
+        self._carried = carried
         self._plan = shared.plan
         self._streams = shared.streams
 
     def packed(self, segments: Iterable[Segment], counted: Iterable[str] = ()) -> DataFrame:
         """The tables of these segments, and of windows of rows."""
-        return read_packed(
-            self._spark, [self._storage.path(path) for path in (*(one.path for one in segments), *counted)]
-        )
+        return read_packed(self._spark, self._storage, [*(one.path for one in segments), *counted])
 
     def of_stream(
         self, segments: Iterable[Segment], stream: str, since: Instant, columns: frozenset[str] | None = None
@@ -98,11 +89,11 @@ class WindowLog:
     def _merge(self, due: Sequence[Segment], epoch: int, since: Instant | None) -> Segment:
         first = due[0]
         path = f"compact/{epoch}-kept{self._streams.index(first.stream)}-{first.level + 1}"
-        rows = self.packed(due).coalesce(1).mapInArrow(_merging(since), BODY)
-        write_packed(rows, self._storage.path(path), by_part=False)
+        sink = open_sink(self._storage, path, self._carried)
+        sink.write(self.packed(due).coalesce(1).mapInArrow(sink.task(_merging(since)), WRITTEN))
         return Segment(
             first.stream,
-            path,
+            f"{path}/part=merged",
             sum(one.rows for one in due),
             min(one.first for one in due),
             max(one.last for one in due),
@@ -111,13 +102,12 @@ class WindowLog:
         )
 
 
-def _merging(since: Instant | None) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+def _merging(since: Instant | None) -> Task:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         tables = [table if since is None else _since(table, since) for table in unpacked(batches)]
         if tables:
             merged = pa.concat_tables(tables, promote_options="default").combine_chunks()
-            for batch in written_table("", merged.replace_schema_metadata(tables[0].schema.metadata)):
-                yield batch.select(["body"])
+            yield from written_table("merged", merged.replace_schema_metadata(tables[0].schema.metadata))
 
     return run
 
