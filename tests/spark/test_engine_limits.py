@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from headgate.errors import StoreError
+from headgate.errors import FileError, StoreError
 from headgate.policy.store.catalog import Catalog
 from headgate.spark.api import Headgate
 from headgate.spark.engine import Settings
@@ -80,6 +84,42 @@ def test_a_source_that_disappears_says_so_and_loses_nothing(spark: SparkSession,
         (folder / "2.json").write_text(f'{{"SID": "p2", "Pos": 2, "ts": "{at(2)}"}}\n')
         hg.drain()
         assert [row["SID"] for row in seen.rows()] == ["p1", "p2"]
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    """A disk of one megabyte."""
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
+def test_a_full_disk_says_so_and_loses_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    with (
+        small_disk(tmp_path / "disk") as disk,
+        Headgate(spark, Catalog.open(), root=str(disk / "data")) as hg,
+    ):
+        hg.stream("Position", COLUMNS, owner="ann", source={"format": "json", "path": str(folder)})
+        hg.user("ann")
+        seen = hg.query("SELECT SID FROM Position", user="ann")
+        (folder / "1.json").write_text(f'{{"SID": "p1", "Pos": 1, "ts": "{at(1)}"}}\n')
+        hg.drain()
+        filled = disk / "filled"
+        with suppress(OSError), filled.open("wb") as file:
+            file.write(bytes(2_000_000))
+        names = " ".join(f"name-{number}" for number in range(5_000))
+        (folder / "2.json").write_text(f'{{"SID": "p2 {names}", "Pos": 2, "ts": "{at(2)}"}}\n')
+        with pytest.raises(FileError, match="no space left"):
+            hg.drain()
+        filled.unlink()
+        hg.drain()
+        assert [row["SID"].split()[0] for row in seen.rows()] == ["p1", "p2"]
 
 
 def test_a_manifest_that_is_broken_is_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -156,6 +156,8 @@ def with_members(one: Produced, version: Version) -> Produced:
         return one
     audiences = [Audience(one.owner.query, frozenset(), frozenset([member])) for member in one.owner.members]
     sight = version.visible(OPEN_STREAM, ["ts"], audiences, Tuples(one.times))["ts"]
+    if sight.constant == (1 << len(audiences)) - 1:
+        return one
     members = np.array(sight.bitmaps, np.int64)[sight.numbers]
     return _some(Produced(one.owner, one.times, one.columns, members, one.omitted), members != 0)
 

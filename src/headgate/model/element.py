@@ -28,6 +28,9 @@ class Tuple:
 
 Element = Tuple | Punctuation
 
+PUNCTUATION_OPENS = f'{{"{PUNCTUATION_KEY}"'
+"""A line that begins so is no tuple: it is a punctuation, or is rejected."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rejected:

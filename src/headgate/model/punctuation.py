@@ -95,40 +95,41 @@ class Punctuation:
         }
 
 
-E = TypeVar("E", bound=StrEnum)
 T = TypeVar("T")
 
 _KEYS = {"pt", "query", "ddp", "srp", "sign", "ts", "et"}
+_SUBJECT_KEYS = {"model", "subjects"}
+_OBJECT_KEYS = {"stream", "tuple", "attributes"}
+_KINDS = {member.value: member for member in Kind}
+_MODELS = {member.value: member for member in SubjectModel}
+_SIGNS = {"+": True, "-": False}
+_EFFECTS = {"I": True, "D": False}
 
 
 def punctuation_from_json(body: object) -> Punctuation:
     """Read what stands under `sp`; an unknown key is an error, as a misspelt one would otherwise change what is
     meant."""
     fields = _mapping(body, "the punctuation", _KEYS)
-    subjects = _mapping(fields.get("srp"), "`srp`", {"model", "subjects"})
+    subjects = _mapping(fields.get("srp"), "`srp`", _SUBJECT_KEYS)
     return Punctuation(
-        kind=_choice(Kind, fields.get("pt"), "pt"),
+        kind=_one_of(fields.get("pt"), "pt", _KINDS),
         query=_optional_name(fields.get("query")),
         objects=_objects(fields.get("ddp")),
-        model=_choice(SubjectModel, subjects.get("model"), "model"),
+        model=_one_of(subjects.get("model"), "model", _MODELS),
         subjects=_subjects(subjects.get("subjects")),
-        positive=_one_of(fields.get("sign"), "sign", {"+": True, "-": False}),
+        positive=_one_of(fields.get("sign"), "sign", _SIGNS),
         at=_timestamp(fields.get("ts")),
-        immediate=_one_of(fields.get("et", "D"), "et", {"I": True, "D": False}),
+        immediate=_one_of(fields.get("et", "D"), "et", _EFFECTS),
     )
 
 
 def _mapping(value: object, what: str, keys: set[str]) -> Mapping[str, object]:
     if not isinstance(value, Mapping):
         raise ParseError(f"{what} is not an object", hint=f"its keys are {', '.join(sorted(keys))}")
-    unknown = sorted(str(key) for key in value if key not in keys)
-    if unknown:
-        raise ParseError(f"{what} has the unknown key `{unknown[0]}`", hint=f"the keys are {', '.join(sorted(keys))}")
+    if not value.keys() <= keys:
+        unknown = min(str(key) for key in value if key not in keys)
+        raise ParseError(f"{what} has the unknown key `{unknown}`", hint=f"the keys are {', '.join(sorted(keys))}")
     return value
-
-
-def _choice(kind: type[E], value: object, key: str) -> E:
-    return _one_of(value, key, {member.value: member for member in kind})
 
 
 def _one_of(value: object, key: str, choices: Mapping[str, T]) -> T:
@@ -140,7 +141,7 @@ def _one_of(value: object, key: str, choices: Mapping[str, T]) -> T:
 def _objects(value: object) -> Objects:
     if value is None or value == "*":
         return ALL_OBJECTS
-    fields = _mapping(value, "`ddp`", {"stream", "tuple", "attributes"})
+    fields = _mapping(value, "`ddp`", _OBJECT_KEYS)
     return Objects(
         parse_names(fields.get("stream"), "stream"),
         parse_tuples(fields.get("tuple")),

@@ -22,7 +22,7 @@ from headgate.columnar.plan import Numbering
 from headgate.columnar.progress import Progress
 from headgate.columnar.strategy import Strategy
 from headgate.decision.timeline import Timeline, from_json, to_json
-from headgate.errors import ConflictError, InputError, StoreError
+from headgate.errors import ConflictError, FileError, InputError, Place, StoreError
 from headgate.model.element import Element, element_to_json
 from headgate.model.instant import END_OF_TIME, Instant
 from headgate.model.schema import StreamCatalog, StreamSchema
@@ -39,6 +39,7 @@ from headgate.spark.window_log import Segment, WindowLog
 
 IDENTITY = "network.json"
 SOURCES = "sources.json"
+_NO_SPACE = "No space left on device"
 LAYOUT = 2
 """How `data/` is written; counts up when that changes."""
 
@@ -219,12 +220,15 @@ class Engine:
 
     def check(self) -> None:
         """Raise what stopped the engine, if something did."""
-        if self._failure is not None:
-            raise self._failure
-        if self._query is not None and not self._query.isActive:
+        error = self._failure
+        if error is None and self._query is not None and not self._query.isActive:
             error = self._query.exception()
-            if error is not None:
-                raise error
+        if error is None:
+            return
+        if _NO_SPACE in str(error):
+            root = Place(file=self.storage.root)
+            raise FileError("no space left on the disk", place=root, hint="make room and start again") from error
+        raise error
 
     def stop(self) -> None:
         """Stop reading; the epoch that runs is left as if it had not begun."""

@@ -21,13 +21,14 @@ from headgate.columnar.plan import FrameKey
 from headgate.columnar.progress import Progress, Span
 from headgate.columnar.strategy import Strategy
 from headgate.decision.timeline.timeline import Timeline
-from headgate.model.element import parse_line
+from headgate.model.element import PUNCTUATION_OPENS, Rejected
 from headgate.model.instant import END_OF_TIME, START_OF_TIME, Instant
 from headgate.model.punctuation import Punctuation
 from headgate.model.schema import StreamSchema
 from headgate.spark.combinations import Held, Read, ends_of, result_time
 from headgate.spark.packing import WRITTEN, Sink, Task, open_sink
 from headgate.spark.planning import Planned
+from headgate.spark.punctuation_lines import PunctuationReader
 from headgate.spark.storage import Storage
 from headgate.spark.tasks import Epoch, Shared, arrival_task, combination_task, held_task, windows_task
 from headgate.spark.window_log import Segment, WindowLog
@@ -81,6 +82,7 @@ class EpochRunner:
         self._storage = storage
         self._one_task = one_task
         self._carried = carried
+        self._punctuations = PunctuationReader()
         self._planned = planned
         self._strategy = strategy
         self._limit = limit
@@ -123,18 +125,21 @@ class EpochRunner:
     def _split(self, batch: DataFrame, state: State, seen: dict[str, Instant], report: Report) -> None:
         """Find the punctuations, and bring the timeline forward by them.
 
-        The lines are told apart twice: here by a text that every punctuation contains, in the tasks by parsing.
+        The lines are told apart twice: here by a text that every punctuation contains, in the tasks by parsing; those
+        that begin as punctuations do are not parsed again there.
         """
         line = F.col("line")
-        candidates = batch.where(line.contains('"sp"') | line.contains("\\u00")).select("stream", "line").collect()
-        for row in candidates:
+        candidates = batch.where(line.contains('"sp"') | line.contains("\\u00")).select("stream", "line").toArrow()
+        for row in candidates.to_pylist():
             stream = self._planned.system.streams.stream(self.streams[row["stream"]])
-            element = parse_line(row["line"].encode("utf-8", "surrogatepass"), stream)
+            element = self._punctuations.read(row["line"], stream)
             if isinstance(element, Punctuation):
                 live = state.progress.live
                 state.timeline.add(stream, element, state.progress.mark(stream.name).value if live else None)
                 report.punctuations[stream.name] = report.punctuations.get(stream.name, 0) + 1
                 seen[stream.name] = max(seen.get(stream.name, element.at), element.at)
+            elif isinstance(element, Rejected) and row["line"].startswith(PUNCTUATION_OPENS):
+                report.rejected.append(element.to_json())
 
     def _epoch(self, number: int, state: State) -> Epoch:
         progress, version = state.progress, state.timeline.version

@@ -23,7 +23,7 @@ from headgate.columnar.progress import Span
 from headgate.columnar.result import Produced, results_table
 from headgate.columnar.strategy import Strategy
 from headgate.decision.timeline.version import Version
-from headgate.model.element import Rejected, Tuple, element_to_json, parse_line
+from headgate.model.element import PUNCTUATION_OPENS, Rejected, Tuple, element_to_json, parse_line
 from headgate.model.instant import Instant
 from headgate.spark.layout import FREE, conformed, kept_table, part_of
 from headgate.spark.packing import NOTE, Batches, unpacked, written, written_table
@@ -101,7 +101,8 @@ def _parts(
         lines = own.column("line")
         tuples: list[Tuple] = []
         for line in lines.to_pylist():
-            if line is None:
+            # What begins as a punctuation has been dealt with by the driver, before this task was made.
+            if line is None or line.startswith(PUNCTUATION_OPENS):
                 continue
             element = parse_line(line.encode("utf-8", "surrogatepass"), plan.schema)
             if isinstance(element, Rejected):
@@ -112,7 +113,6 @@ def _parts(
                     notes.append(_rejection(Rejected(name, "behind the watermark", text)))
                 else:
                     tuples.append(element)
-            # Punctuations have been taken by the driver, before this task was made.
         part = _numbered(untyped_part(plan, tuples), first) if tuples else None
         first += len(tuples)
         yield place, part, notes

@@ -46,6 +46,11 @@ class Sight:
     bitmaps: tuple[int, ...]
 
     @property
+    def constant(self) -> int | None:
+        """The bitmap that all tuples have, if there is one for all."""
+        return self.bitmaps[int(self.runs.numbers[0])] if self.runs.constant else None
+
+    @property
     def numbers(self) -> Numbers:
         """The number of a bitmap for each tuple."""
         return self.runs.dense()

@@ -102,6 +102,9 @@ def _by_now(asked: Asked, rows: Rows | None, now: Now) -> Iterator[tuple[Rows | 
     moments = now if rows is None else now[rows]
     pairs = zip(asked.histories, asked.matching, strict=True)
     ats = np.unique(np.concatenate([one.immediate_ats(match) for one, match in pairs]))
+    if not len(ats) and len(moments):
+        yield rows, int(moments[0])
+        return
     kinds = ats.searchsorted(moments)
     for kind in np.unique(kinds).tolist():
         chosen = np.flatnonzero(kinds == kind)

@@ -31,13 +31,22 @@ class Runs:
         In a column that is in order it is the boundaries that are looked for, not the times: there are fewer of them,
         and what lies between two is one run.
         """
-        if not in_order or not len(times):
+        if not len(times):
             return Runs(steps.at_each(times))
+        if not in_order:
+            near = steps.between(int(times.min()), int(times.max()))
+            whole = np.array([len(times)], np.int64)
+            return Runs(near.numbers, whole) if len(near) == 1 else Runs(near.at_each(times))
         near = steps.between(int(times[0]), int(times[-1]))
         ends = np.empty(len(near) + 1, np.int64)
         ends[0], ends[-1] = 0, len(times)
         ends[1:-1] = times.searchsorted(near.boundaries, side="right")
         return Runs(near.numbers, ends[1:] - ends[:-1])
+
+    @property
+    def constant(self) -> bool:
+        """Whether there is one run only."""
+        return self.lengths is not None and len(self.numbers) == 1
 
     def dense(self) -> Numbers:
         """The number of each tuple."""
