@@ -24,6 +24,8 @@ from headgate.spark.storage import Storage
 
 Batches = Iterable[pa.RecordBatch]
 Task = Callable[[Batches], Iterator[pa.RecordBatch]]
+Choose = Callable[[pa.Schema], frozenset[str]]
+"""Which columns of a packed table are wanted."""
 
 NOTE = "note"
 """The part that is for the driver."""
@@ -56,9 +58,15 @@ def pack(table: pa.Table) -> bytes:
     return body
 
 
-def unpack(body: bytes | pa.Buffer) -> pa.Table:
-    """The table that was packed."""
-    with pa.ipc.open_stream(body) as reader:
+def unpack(body: bytes | pa.Buffer, choose: Choose | None = None) -> pa.Table:
+    """The table that was packed, or those of its columns that are chosen: the others are not even decompressed."""
+    options = None
+    if choose is not None:
+        with pa.ipc.open_stream(body) as reader:
+            chosen = choose(reader.schema)
+            places = [place for place, name in enumerate(reader.schema.names) if name in chosen]
+        options = pa.ipc.IpcReadOptions(included_fields=places)
+    with pa.ipc.open_stream(body, options=options) as reader:
         return reader.read_all()
 
 
@@ -73,13 +81,18 @@ def written_table(part: str, table: pa.Table) -> Iterator[pa.RecordBatch]:
         yield written(part, [pack(table.slice(begin, MOST_ROWS))])
 
 
-def unpacked(batches: Batches) -> Iterator[pa.Table]:
-    """The tables in rows that were read, or in files that rows name."""
+def unpacked(batches: Batches, choose: Choose | None = None) -> Iterator[pa.Table]:
+    """The tables in rows that were read, or in files that rows name; of each the chosen columns."""
     for batch in batches:
         for body in batch.column("body"):
             content = body.as_buffer()
             named = content.size > len(_NAMED) and content.slice(0, len(_NAMED)).to_pybytes() == _NAMED
-            yield unpack(Path(content.to_pybytes()[len(_NAMED) :].decode()).read_bytes() if named else content)
+            yield unpack(_mapped(content.to_pybytes()[len(_NAMED) :].decode()) if named else content, choose)
+
+
+def _mapped(path: str) -> pa.Buffer:
+    with pa.memory_map(path) as file:
+        return file.read_buffer()
 
 
 def read_packed(spark: SparkSession, storage: Storage, folders: Sequence[str]) -> DataFrame:

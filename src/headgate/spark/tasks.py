@@ -250,7 +250,11 @@ def _held(
 ) -> tuple[dict[str, Tuples], dict[tuple[int, int], Counted]]:
     """The tuples of each stream that are free, and those that windows of rows hold."""
     found: dict[int, list[pa.Table]] = {}
-    for table in unpacked(batches):
+
+    def looked_at(schema: pa.Schema) -> frozenset[str]:
+        return wanted[shared.streams[int(schema.metadata[_STREAM])]]
+
+    for table in unpacked(batches, looked_at):
         place = int(table.schema.metadata[_STREAM])
         plan = shared.plan.streams[shared.streams[place]]
         columns = wanted[shared.streams[place]]
