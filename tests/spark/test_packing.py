@@ -87,16 +87,17 @@ def test_what_a_task_that_failed_has_left_does_not_count(spark: SparkSession, tm
 
 @pytest.mark.parametrize("opened", STORAGES)
 def test_a_storage_keeps_files(spark: SparkSession, tmp_path: Path, opened: Open) -> None:
-    storage = opened(spark, tmp_path / "a folder")
+    folder = tmp_path / "a folder %41"
+    storage = opened(spark, folder)
     storage.protect()
-    assert (tmp_path / "a folder").stat().st_mode & 0o077 == 0
+    assert folder.stat().st_mode & 0o077 == 0
     assert (storage.read("x/y"), storage.names("x")) == (None, [])
     storage.write("x/y", b"1")
     storage.write("x/y", b"2")
     storage.write("x/a", b"3")
     storage.set_time("x/a", 1_000_000)
     assert (storage.read("x/y"), storage.names("x")) == (b"2", ["a", "y"])
-    assert (tmp_path / "a folder" / "x" / "a").stat().st_mtime == 1_000
+    assert (folder / "x" / "a").stat().st_mtime == 1_000
     storage.delete("x/a")
     assert storage.names("x") == ["y"]
     storage.delete("x")

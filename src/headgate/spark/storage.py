@@ -6,7 +6,6 @@ import os
 import shutil
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
@@ -47,7 +46,7 @@ class Storage(Protocol):
 def open_storage(spark: SparkSession, root: str) -> Storage:
     """The folder tree at a path of any file system that Spark knows."""
     found = HadoopStorage(spark, root)
-    return LocalStorage(Path(unquote(found.root.removeprefix("file:")))) if found.root.startswith("file:") else found
+    return LocalStorage(Path(found.root.removeprefix("file:"))) if found.root.startswith("file:") else found
 
 
 class LocalStorage:
