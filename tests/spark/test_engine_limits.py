@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from random import Random
 
 import pytest
 from pyspark.sql import SparkSession
@@ -98,7 +99,9 @@ def small_disk(folder: Path) -> Iterator[Path]:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
-def test_a_full_disk_says_so_and_loses_nothing(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("room", [0, 60_000])
+def test_a_full_disk_says_so_and_loses_nothing(spark: SparkSession, tmp_path: Path, room: int) -> None:
+    """With no room at all the engine cannot begin; with a little, the tasks of an epoch find the end of it."""
     folder = tmp_path / "in"
     folder.mkdir()
     with (
@@ -111,11 +114,13 @@ def test_a_full_disk_says_so_and_loses_nothing(spark: SparkSession, tmp_path: Pa
         (folder / "1.json").write_text(f'{{"SID": "p1", "Pos": 1, "ts": "{at(1)}"}}\n')
         hg.drain()
         filled = disk / "filled"
-        with suppress(OSError), filled.open("wb") as file:
-            file.write(bytes(2_000_000))
-        names = " ".join(f"name-{number}" for number in range(5_000))
-        (folder / "2.json").write_text(f'{{"SID": "p2 {names}", "Pos": 2, "ts": "{at(2)}"}}\n')
-        with pytest.raises(FileError, match="no space left"):
+        with suppress(OSError), filled.open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4_096))
+        os.truncate(filled, filled.stat().st_size - room)
+        name = Random(1).randbytes(100_000).hex()
+        (folder / "2.json").write_text(f'{{"SID": "p2 {name}", "Pos": 2, "ts": "{at(2)}"}}\n')
+        with pytest.raises(FileError, match=r"(?i)no space left"):
             hg.drain()
         filled.unlink()
         hg.drain()

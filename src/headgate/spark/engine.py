@@ -13,8 +13,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from threading import Condition, RLock
-from typing import Any
+from typing import Any, NoReturn
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -203,7 +204,11 @@ class Engine:
 
     def drain(self) -> None:
         """Work on all that is there, and wait until it is done."""
-        self.start(available_now=True).awaitTermination()
+        query = self.start(available_now=True)
+        try:
+            query.awaitTermination()
+        except StreamingQueryException as error:
+            self._raise(error)
         self.check()
 
     def await_epoch(self, number: int, timeout: float = 60.0) -> bool:
@@ -223,8 +228,11 @@ class Engine:
         error = self._failure
         if error is None and self._query is not None and not self._query.isActive:
             error = self._query.exception()
-        if error is None:
-            return
+        if error is not None:
+            self._raise(error)
+
+    def _raise(self, error: BaseException) -> NoReturn:
+        """Say what is wrong: a full disk shows in many ways, and is one thing."""
         if _NO_SPACE in str(error):
             root = Place(file=self.storage.root)
             raise FileError("no space left on the disk", place=root, hint="make room and start again") from error
