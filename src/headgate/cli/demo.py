@@ -112,7 +112,7 @@ class _Demo:
         """Half-minutes of the streams: the story of 25 minutes, or one after the other for ever."""
         rounds = count() if forever else range(4)
         for number in rounds:
-            yield from epochs(50, per_epoch=10, seed=2020 + number, begin=number)
+            yield from epochs(50, per_epoch=4, seed=2020 + number, begin=number)
 
     def push(self, batch: list[tuple[str, Element]]) -> None:
         """Put a batch in, and wait for its epoch."""
