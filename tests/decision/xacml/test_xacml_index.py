@@ -97,3 +97,13 @@ def count_lookups(size: int) -> int:
 def test_only_the_policies_of_the_requests_values_are_looked_at() -> None:
     # Each target asks for an attribute of its own first, so lookups count the policies evaluated.
     assert count_lookups(10) == count_lookups(300) == 1
+
+
+def test_policies_filed_under_an_attribute_that_must_be_there_are_not_lost_without_it() -> None:
+    """An error in a target hides whether it matches: leaving the policies out would turn that into no decision."""
+    demands = [target(any_of(all_of(match("a", str(number), must=True)))) for number in range(8)]
+    found = [read_policy(policy(rule("Deny"), target=one, name=f"p{number}")) for number, one in enumerate(demands)]
+    combining = next(uri for uri in POLICY_ALGORITHMS if uri.endswith("3.0:policy-combining-algorithm:deny-overrides"))
+    for indexed in (True, False):
+        decision = Pdp(found, combining=combining, indexed=indexed).decide(Request(())).results[0].decision
+        assert decision.name.startswith("INDETERMINATE"), indexed
