@@ -45,7 +45,7 @@ def bind(
     """The policy as it applies to this user in this environment."""
     binder = _Binder(user, events, environment or {})
     try:
-        in_force = True if policy.when is None else evaluate(binder.bound(policy.when), _no_cells)
+        in_force = True if policy.when is None else evaluate(binder.when(policy.when), _no_cells)
         if in_force is False:
             return BoundPolicy(policy, None, frozenset(), frozenset())
         condition = conjunction(
@@ -55,7 +55,9 @@ def bind(
         # INVARIANT: a policy that cannot be decided never opens anything.
         return BoundPolicy(policy, None, frozenset(), policy.denied, problem=error.message)
     # INVARIANT: where the environment does not say (NULL), an `allow` is not in force and a `deny` is.
-    return BoundPolicy(policy, condition, policy.allowed if in_force is True else frozenset(), policy.denied)
+    if in_force is None:
+        return BoundPolicy(policy, condition, frozenset(), policy.denied, binder.problem)
+    return BoundPolicy(policy, condition, policy.allowed, policy.denied)
 
 
 def _period(policy: Policy, binder: _Binder, catalog: StreamCatalog) -> list[Expression]:
@@ -75,6 +77,17 @@ class _Binder:
         self.user = user
         self.events = events
         self.environment = environment
+        self.problem: str | None = None
+
+    def when(self, expression: Expression) -> Expression:
+        """A condition on the environment. A part that its values do not fit is NULL, as if they were not there."""
+        if isinstance(expression, nodes.And | nodes.Or | nodes.Not):
+            return with_operands(expression, self.when)
+        try:
+            return self.bound(expression)
+        except InputError as error:
+            self.problem = error.message
+            return nodes.Constant(None, DataType.BOOLEAN)
 
     def bound(self, expression: Expression) -> Expression:
         if isinstance(expression, nodes.ProfileRef):

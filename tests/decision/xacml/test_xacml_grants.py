@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,10 +26,11 @@ from headgate.decision.xacml import Decision, Pdp, build_request, read_policy
 from headgate.decision.xacml.identifiers import ACCESS_SUBJECT, ACTION, ENVIRONMENT, RESOURCE, RESOURCE_ID
 from headgate.decision.xacml.write_policy import write_policy
 from headgate.delivery.access import typed
+from headgate.model.datatype import DataType
 from headgate.model.expression.evaluate import evaluate
 from headgate.model.instant import SECOND
 from headgate.model.privilege import PRIVILEGES
-from headgate.model.schema import StreamCatalog
+from headgate.model.schema import Column, StreamCatalog, StreamSchema
 from headgate.model.subject import User
 from headgate.policy.model import AssistDenied, Defaults, PolicySet
 from headgate.policy.yaml_file import parse_policies
@@ -43,7 +46,14 @@ WHENS = [
     "self.level >= 1",
     "env.level <> 1",
 ]
-ENVIRONMENTS = [{}, {"ip": "192.0.2.1"}, {"ip": "x", "level": 3}, {"level": 1, "on": True}, {"level": 2.0, "ip": 5}]
+ENVIRONMENTS = [
+    {},
+    {"ip": "192.0.2.1"},
+    {"ip": "x", "level": 3},
+    {"ip": "y", "level": 3, "on": False},
+    {"level": 1, "on": True},
+    {"level": 2.0, "ip": 5},
+]
 
 
 @st.composite
@@ -151,6 +161,37 @@ def test_property_a_decision_point_decides_the_converted_grants_as_the_decider_d
                     assert effect is not Effect.DENY
                 if effect is Effect.PERMIT:
                     assert found.decision is Decision.PERMIT
+
+
+READINGS = StreamSchema("S", (Column("TIME", DataType.TIMESTAMP), Column("a", DataType.INT)), time="TIME")
+CONDITIONAL = """
+version: 1
+policies:
+  - {id: open, subject: {role: r1}, object: {streams: [S]}, allow: [read]}
+  - {id: more, subject: {role: r2}, object: {streams: [S]}, allow: [read, assist], when: "%(when)s"}
+  - {id: less, subject: {role: r1}, object: {streams: [S]}, deny: [read], when: "%(when)s"}
+"""
+
+
+@pytest.mark.parametrize("when", WHENS[1:])
+def test_conditions_on_the_environment_hold_for_allows_and_denies_alike(when: str) -> None:
+    """In every environment that makes the condition true, false or NULL, of what is allowed and of what is denied."""
+    streams = [READINGS]
+    policies = parse_policies(CONDITIONAL % {"when": when}, StreamCatalog(streams))
+    back, findings = _back(policies, StreamCatalog(streams))
+    assert [one for one in findings if one.loss is not Loss.NOTE] == []
+    seen, pdp = set(), Pdp([to_xacml(policies).document])
+    for environment in ENVIRONMENTS:
+        for role, level in itertools.product(("r1", "r2"), (0, 1)):
+            user = User("u", frozenset({role}), {"level": level})
+            world = (streams, policies, user, environment, {"S": tuples_of(READINGS, 1, 1)[0]})
+            expected = _covered(world, policies, WINDOWS[0])
+            assert _covered(world, back, WINDOWS[0]) == expected
+            found = pdp.decide(_cell_request(user, "S", "a", "read", environment)).results[0]
+            assert (found.decision is Decision.PERMIT) == (("S", "a", "read") in expected)
+            seen.add((role, frozenset(expected)))
+    # The condition matters both ways: each role is seen with it and without.
+    assert len(seen) == 4
 
 
 def test_defaults_are_named() -> None:
