@@ -29,15 +29,23 @@ class DecisionPoint:
 
     def __init__(self) -> None:
         self.authenticators: dict[str, Any] = {}
+        self._letters: dict[str, list[str]] = {}
 
-    def decide(self, guard: str, description: str) -> str:
-        """The recipe for a described plan; a long description comes packed."""
+    def recall(self, guard: str, digest: str) -> str:
+        """The recipe for a plan whose description was answered before, or nothing."""
+        found = _guards.get(guard)
+        return (found.recall(digest) or "") if found is not None else ""
+
+    def decide(self, guard: str, letter: str, part: str, last: bool) -> str:
+        """The recipe for a described plan, once the last part of the description is there."""
+        if not last:
+            self._letters.setdefault(letter, []).append(part)
+            return ""
+        packed = "".join((*self._letters.pop(letter, ()), part))
         found = _guards.get(guard)
         if found is None:
             return json.dumps({"refuse": "the guard of this session is gone"})
-        if description.startswith("z"):
-            description = zlib.decompress(base64.b64decode(description[1:])).decode()
-        return json.dumps(found.answer(description), separators=(",", ":"))
+        return found.answer(zlib.decompress(base64.b64decode(packed)).decode())
 
     def authenticate(self, guard: str, token: str) -> str:
         """The user of a token, or nothing."""

@@ -1,14 +1,17 @@
 """The guard: takes descriptions of plans, answers with recipes, and keeps a record of both.
 
 One guard holds one version of the policies at a time; replacing it is one assignment, so that every plan is decided by
-one version as a whole. A running stream asks again for each micro-batch and so follows by itself.
+one version as a whole. A running stream asks again for each micro-batch and so follows by itself. A plan that was
+decided on before, by the same version for the same user, is answered as before.
 """
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from uuid import uuid4
 
 from headgate.decision.decide import Decider
@@ -33,12 +36,24 @@ KEPT = 1_000
 
 
 @dataclass(frozen=True)
+class _Decided:
+    """A decision, for whom and where it was made, and what owners are told of it."""
+
+    user: User | None
+    environment: Environment
+    outcome: Outcome
+    notifications: tuple[Notification, ...] = ()
+
+
+@dataclass(frozen=True)
 class _Version:
-    """What one decision is made by."""
+    """What one decision is made by, and what has been decided by it."""
 
     decider: Decider
     compliance: Compliance
     defaults: Defaults
+    answers: dict[str, tuple[_Decided, str]] = field(default_factory=dict)
+    """Permits by the SHA-256 of the description, each with the recipe's text."""
 
 
 @dataclass
@@ -71,6 +86,12 @@ class Guard:
         decider = Decider(policies, self.catalog)
         return _Version(decider, Compliance(decider), policies.defaults if policies else Defaults())
 
+    def settle(self, name: str, location: str, provider: str) -> None:
+        """Note where a catalog table's files are."""
+        if self.objects.settle(name, location, provider):
+            # INVARIANT: what was decided while the place was not known is decided again.
+            self._version = replace(self._version, answers={})
+
     def user(self, name: str) -> User:
         """The user of that id, or an error with the closest one as a hint."""
         found = self.users.get(name)
@@ -78,14 +99,50 @@ class Guard:
             raise UnknownNameError(f"unknown user `{name}`", hint=closest(name, self.users))
         return found
 
-    def decide(self, text: str) -> Outcome:
-        """The decision on a described plan. Whatever goes wrong is a refusal."""
+    def recall(self, digest: str) -> str | None:
+        """The answer to the description with this SHA-256, if it was decided on and would be decided alike."""
+        decided, text = self._version.answers.get(digest, (None, None))
+        if decided is None or decided.user is None:
+            return None
+        if decided.user != self.users.get(decided.user.id) or decided.environment != self.environment:
+            return None
+        self._record(decided)
+        return text
+
+    def answer(self, text: str) -> str:
+        """The decision on a description as the hook takes it."""
         version = self._version
-        user = "?"
+        decided = self._decided(text, version)
+        self._record(decided)
+        if not decided.outcome.permitted:
+            return json.dumps({"refuse": refusal_text(decided.outcome.reasons, version.defaults.disclosure)})
+        recipe = json.dumps(decided.outcome.recipe, separators=(",", ":"))
+        if len(version.answers) >= KEPT:
+            version.answers.clear()
+        version.answers[sha256(text.encode()).hexdigest()] = decided, recipe
+        return recipe
+
+    def decide(self, text: str) -> Outcome:
+        """The decision on a described plan, for the record."""
+        decided = self._decided(text, self._version)
+        self._record(decided)
+        return decided.outcome
+
+    def _record(self, decided: _Decided) -> None:
+        for note in decided.notifications:
+            self.notifications.append(note)
+            if self.tell is not None:
+                self.tell(note)
+        self.outcomes.append(decided.outcome)
+
+    def _decided(self, text: str, version: _Version) -> _Decided:
+        """The decision. Whatever goes wrong is a refusal."""
+        environment = dict(self.environment)
+        name = "?"
         try:
             description = read_description(text)
-            user = description.user
-            outcome = self._decide(description, self.user(user), version)
+            name = description.user
+            return self._decide(description, self.user(name), environment, version)
         except (
             HeadgateError,
             ArithmeticError,
@@ -98,30 +155,20 @@ class Guard:
         ) as error:
             # INVARIANT: a failure while deciding is a refusal.
             message = error.message if isinstance(error, InputError) else type(error).__name__
-            outcome = Outcome(user, False, (f"the decision failed: {message}",))
-        self.outcomes.append(outcome)
-        return outcome
+            return _Decided(None, environment, Outcome(name, False, (f"the decision failed: {message}",)))
 
-    def answer(self, text: str) -> dict[str, object]:
-        """The decision as the hook takes it."""
-        outcome = self.decide(text)
-        if outcome.permitted:
-            return outcome.recipe
-        return {"refuse": refusal_text(outcome.reasons, self._version.defaults.disclosure)}
-
-    def _decide(self, description: Description, user: User, version: _Version) -> Outcome:
+    def _decide(self, description: Description, user: User, environment: Environment, version: _Version) -> _Decided:
         refused = tuple(dict.fromkeys(objections(description, user, self.objects, self.catalog, self.settings)))
         if refused:
-            return Outcome(user.id, False, refused)
+            return _Decided(user, environment, Outcome(user.id, False, refused))
         command = description.root.name in COMMANDS | ADMINISTRATORS_ONLY
         purposes = analyse(description)
-        accesses = dict(self._accesses(description, purposes, user, version.compliance))
+        accesses = dict(self._accesses(description, purposes, user, environment, version.compliance))
         on_assist_denied = version.defaults.on_assist_denied if version.decider.policies else AssistDenied.REFUSE
         recipe = write_recipe(description, purposes, accesses, on_assist_denied)
         used = tuple(_used(purposes, accesses))
         permitted = not recipe.refusals
-        self._notify(user, used, accesses, permitted)
-        return Outcome(
+        outcome = Outcome(
             user.id,
             permitted,
             tuple(dict.fromkeys(recipe.withheld if permitted else recipe.refusals)),
@@ -131,9 +178,15 @@ class Guard:
             tuple(recipe.dropped),
             command,
         )
+        return _Decided(user, environment, outcome, tuple(_notifications(user, used, accesses, permitted)))
 
     def _accesses(
-        self, description: Description, purposes: Purposes, user: User, compliance: Compliance
+        self,
+        description: Description,
+        purposes: Purposes,
+        user: User,
+        environment: Environment,
+        compliance: Compliance,
     ) -> Iterable[tuple[int, Access]]:
         if compliance.decider.policies is None:
             return
@@ -154,7 +207,7 @@ class Guard:
                         uses.get(node.id, []),
                         node.id in counted,
                         user,
-                        self.environment,
+                        environment,
                     ),
                 )
 
@@ -165,17 +218,15 @@ class Guard:
             return self.objects.object_of(node)
         return None
 
-    def _notify(
-        self, user: User, used: Iterable[tuple[str, str, str, bool]], accesses: Mapping[int, Access], permitted: bool
-    ) -> None:
-        owners = {access.table: access.owner for access in accesses.values()}
-        for table, column, privilege, shown in used:
-            owner = owners[table]
-            if owner is not None and owner != user.id:
-                note = Notification(owner, user.id, table, column, privilege, shown, permitted)
-                self.notifications.append(note)
-                if self.tell is not None:
-                    self.tell(note)
+
+def _notifications(
+    user: User, used: Iterable[tuple[str, str, str, bool]], accesses: Mapping[int, Access], permitted: bool
+) -> Iterable[Notification]:
+    owners = {access.table: access.owner for access in accesses.values()}
+    for table, column, privilege, shown in used:
+        owner = owners[table]
+        if owner is not None and owner != user.id:
+            yield Notification(owner, user.id, table, column, privilege, shown, permitted)
 
 
 def _used(purposes: Purposes, accesses: Mapping[int, Access]) -> Iterable[tuple[str, str, str, bool]]:

@@ -47,12 +47,15 @@ class Objects:
         self._places = {plain_path(one.path): name for name, one in self._sources.items() if one.path is not None}
         self._formats = {name: one.format for name, one in self._sources.items() if one.format is not None}
 
-    def settle(self, name: str, location: str, provider: str) -> None:
-        """Note where a catalog table's files are, so that they are the table however they are read."""
+    def settle(self, name: str, location: str, provider: str) -> bool:
+        """Note where a catalog table's files are, so that they are the table however they are read. True for news."""
         found = self._tables.get(normal_name(name))
-        if found is not None:
-            self._places[plain_path(location)] = found
-            self._formats[found] = provider.lower()
+        place, format_name = plain_path(location), provider.lower()
+        if found is None or (self._places.get(place) == found and self._formats.get(found) == format_name):
+            return False
+        self._places[place] = found
+        self._formats[found] = format_name
+        return True
 
     def table(self, name: str) -> str | None:
         """The table of the policies that a name in Spark's catalog stands for."""

@@ -37,7 +37,7 @@ def settle_tables(guard: Guard, spark: SparkSession) -> None:
     known = [_quoted(name) for name in guard.catalog.names if name not in guard.settings.sources]
     found: Any = attach(spark).locations(spark._jsparkSession, json.dumps(known))
     for name, (location, provider) in json.loads(found).items():
-        guard.objects.settle(name, location, provider)
+        guard.settle(name, location, provider)
 
 
 def _quoted(name: str) -> str:

@@ -16,12 +16,12 @@ import org.apache.spark.sql.types.LongType
   * at the new id. An id that stands for the raw value below and for the masked one above is a leak: Spark takes a
   * projection that gives out the ids it takes in for one that does nothing, and removes it.
   */
-class Apply(recipe: JsonNode) {
+class Apply(recipe: JsonNode, numbers: Numbers) {
   private type Renamed = Map[ExprId, Attribute]
 
   private var count = 0
   private val carried = mutable.Map.empty[String, Attribute]
-  private val quiet = new Quiet(ids("quiet"))
+  private val quiet = new Quiet(ids("quiet"), numbers)
 
   def apply(plan: LogicalPlan): LogicalPlan = {
     val (changed, renamed) = visit(plan)
@@ -105,7 +105,7 @@ class Apply(recipe: JsonNode) {
       case other => other
     }
     val withheld = if (nulled.isEmpty) kept else kept.mapExpressions {
-      case alias @ Alias(child, name) if nulled.contains(alias.exprId.id) => Alias(Literal(null, child.dataType), name)(alias.exprId, alias.qualifier)
+      case alias @ Alias(child, name) if nulled.contains(numbers(alias.exprId)) => Alias(Literal(null, child.dataType), name)(alias.exprId, alias.qualifier)
       case other => other
     }
     val wider = if (keys.isEmpty) withheld else carry(withheld, keys)
@@ -149,10 +149,10 @@ class Apply(recipe: JsonNode) {
   private def guard(id: String, before: LogicalPlan, plan: LogicalPlan): (LogicalPlan, Renamed) = {
     val wanted = recipe.path("guards").path(id)
     if (wanted.isMissingNode) return (plan, Map.empty)
-    val build = new Build(plan.output.map(one => one.exprId.id -> one).toMap)
+    val build = new Build(plan.output.map(one => numbers(one.exprId) -> one).toMap)
     val rows = Option(wanted.get("where")).map(build(_)).map(Filter(_, plan)).getOrElse(plan)
     val cells = wanted.path("cells").elements().asScala.map { cell =>
-      val column = plan.output.find(_.exprId.id == cell.get(0).asLong).getOrElse(Build.broken(s"no column ${cell.get(0)}"))
+      val column = plan.output.find(one => numbers(one.exprId) == cell.get(0).asLong).getOrElse(Build.broken(s"no column ${cell.get(0)}"))
       column.exprId -> Alias(build(cell.get(1)), column.name)(qualifier = column.qualifier, explicitMetadata = Some(column.metadata))
     }.toMap
     val extra = wanted.path("carried").elements().asScala.map { one =>
@@ -172,7 +172,7 @@ class Apply(recipe: JsonNode) {
     val wanted = recipe.path("masks").path(id)
     if (wanted.isMissingNode) return (plan, renamed)
     val current = before.output.map(one => renamed.getOrElse(one.exprId, plan.output.find(_.exprId == one.exprId).getOrElse(one)))
-    val named = before.output.zip(current).map { case (old, now) => old.exprId.id -> now }.toMap
+    val named = before.output.zip(current).map { case (old, now) => numbers(old.exprId) -> now }.toMap
     val build = new Build(named ++ carriedColumns(wanted))
     val shown = wanted.elements().asScala.map(one => one.get("place").asInt -> build(one.get("value"))).toMap
     val list = before.output.zip(current).zipWithIndex.map { case ((old, now), place) =>

@@ -27,7 +27,7 @@ object PushLeakproof extends Rule[LogicalPlan] with PredicateHelper {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformDown {
     case Filter(condition, GuardBarrier(child)) if splitConjunctivePredicates(condition).exists(leakproof) =>
       val (through, kept) = splitConjunctivePredicates(condition).partition(leakproof)
-      val below = GuardBarrier(Filter(through.reduce(And), narrowed(child, through)))
+      val below = GuardBarrier(filtered(child, through))
       kept.reduceOption(And).map(Filter(_, below)).getOrElse(below)
   }
 
@@ -49,19 +49,26 @@ object PushLeakproof extends Rule[LogicalPlan] with PredicateHelper {
     case _ => false
   }
 
-  /** Guarded cells are `if(allowed, column, null)`: where a predicate on the cell holds, it holds on the raw column,
-    * which the files know.
+  /** The predicates below the fence. One that NULL does not pass holds of a guarded cell where the cell is there and it
+    * holds of the raw column, which the files know; where only such rows are left, the cell is the raw column.
     */
-  private def narrowed(child: LogicalPlan, through: Seq[Expression]): LogicalPlan = child match {
+  private def filtered(child: LogicalPlan, through: Seq[Expression]): LogicalPlan = child match {
     case project @ Project(list, below) =>
-      val behind = AttributeMap(list.collect { case cell @ Alias(If(_, raw: Attribute, Literal(null, _)), _) => cell.toAttribute -> raw })
-      val raw = through.filter(one => rejectsNull(one) && one.references.nonEmpty && one.references.forall(behind.contains))
-        .map(_.transform { case a: Attribute => behind(a) })
-      if (raw.isEmpty) project else project.copy(child = Filter(raw.reduce(And), below))
-    case other => other
+      val behind = AttributeMap(list.collect { case cell @ Alias(Cells(raw, allowed), _) => cell.toAttribute -> (raw, allowed) })
+      val (raw, others) = through.partition(one => rejectsNull(one) && one.references.nonEmpty && one.references.forall(behind.contains))
+      val there = AttributeSet(raw.flatMap(_.references))
+      val conditions = there.toSeq.map(behind(_)._2) ++ raw.map(_.transform { case one: Attribute => behind(one)._1 })
+      val plain = list.map {
+        case cell: Alias if there.contains(cell.toAttribute) => cell.withNewChildren(Seq(behind(cell.toAttribute)._1)).asInstanceOf[NamedExpression]
+        case other => other
+      }
+      val narrowed = if (raw.isEmpty) project else Project(plain, Filter(conditions.reduce(And), below))
+      others.reduceOption(And).map(Filter(_, narrowed)).getOrElse(narrowed)
+    case other => Filter(through.reduce(And), other)
   }
 
   private def rejectsNull(predicate: Expression): Boolean = predicate match {
+    case Not(inner: BinaryComparison) => rejectsNull(inner)
     case _: IsNull | _: EqualNullSafe | _: Or | _: Not => false
     case And(left, right) => rejectsNull(left) && rejectsNull(right)
     case _ => true

@@ -50,7 +50,7 @@ class Build(columns: Map[Long, Attribute]) {
     case "=" | "<>" | "<" | "<=" | ">" | ">=" => compare(name, parts.head, parts(1))
     case "if" => val Seq(yes, no) = alike(parts.tail); If(parts.head, yes, no)
     case "binary" => Cast(text(parts.head), BinaryType, Some("UTC"), EvalMode.TRY)
-    case "masked" => If(parts.head, parts(1), fitted(parts(2), parts(1).dataType))
+    case "masked" => Cells.guarded(parts.head, parts(1), fitted(parts(2), parts(1).dataType))
     case "fit" => fitted(parts.head, parts(1).dataType)
     case "coalesce" | "greatest" | "least" | "nullif" => builtin(name, alike(parts))
     case "try_add" | "try_subtract" | "try_multiply" | "try_divide" | "try_mod" => builtin(name, alike(parts))

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.headgate
 
 import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
-import scala.jdk.CollectionConverters._
+import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
@@ -10,11 +10,13 @@ import org.apache.spark.sql.catalyst.plans.logical._
 /** A plan as JSON: operators, expressions, attribute ids, sources, subqueries. It says what is there, and judges nothing.
   *
   * Nodes are numbered in the order in which `Apply` visits them: a node, the subqueries of its expressions, its
-  * children.
+  * children. Columns and common table expressions are numbered as they come, so that a query that is asked again is
+  * described in the same words.
   */
-class Describe {
+class Describe(numbers: Numbers) {
   private val json = JsonNodeFactory.instance
   private val attributes: ObjectNode = json.objectNode()
+  private val definitions = mutable.Map.empty[Long, Int]
   private var count = 0
 
   def apply(plan: LogicalPlan): ObjectNode = {
@@ -57,10 +59,10 @@ class Describe {
       val lists = json.arrayNode()
       e.projections.foreach(list => lists.add(expressions(list)))
       result.set[ArrayNode]("lists", lists)
-    case c: CTERelationDef => result.put("cte", c.id)
-    case r: CTERelationRef => result.put("cte", r.cteId)
-    case l: UnionLoop => result.put("cte", l.id)
-    case r: UnionLoopRef => result.put("cte", r.loopId)
+    case c: CTERelationDef => result.put("cte", definition(c.id))
+    case r: CTERelationRef => result.put("cte", definition(r.cteId))
+    case l: UnionLoop => result.put("cte", definition(l.id))
+    case r: UnionLoopRef => result.put("cte", definition(r.loopId))
     case v: View =>
       result.put("name", v.desc.identifier.unquotedString)
       result.put("temporary", v.isTempView)
@@ -84,10 +86,13 @@ class Describe {
     result
   }
 
+  private def definition(id: Long): Int = definitions.getOrElseUpdate(id, definitions.size)
+
   private def note(attribute: Attribute): Long = {
-    val key = attribute.exprId.id.toString
+    val number = numbers(attribute.exprId)
+    val key = number.toString
     if (!attributes.has(key)) attributes.set[ArrayNode](key, json.arrayNode().add(attribute.name).add(attribute.dataType.catalogString))
-    attribute.exprId.id
+    number
   }
 
   private def expression(one: Expression): ObjectNode = {
@@ -130,6 +135,13 @@ class Describe {
     case frame: SpecifiedWindowFrame => frame.lower == UnboundedPreceding && frame.upper == UnboundedFollowing
     case _ => spec.orderSpec.isEmpty
   }
+}
+
+/** Numbers for the columns of one plan, in the order in which they are met: the words of description and recipe. */
+class Numbers {
+  private val given = mutable.Map.empty[ExprId, Long]
+
+  def apply(id: ExprId): Long = given.getOrElseUpdate(id, given.size.toLong)
 }
 
 /** The conjuncts of a condition, in the order in which both description and recipe count them. */

@@ -4,9 +4,10 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 import java.io.ByteArrayOutputStream
 import java.nio.charset.StandardCharsets
+import java.security.MessageDigest
 import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue}
 import java.util.zip.{Deflater, DeflaterOutputStream}
-import java.util.{Base64, Collections, UUID, WeakHashMap}
+import java.util.{Base64, Collections, HexFormat, UUID, WeakHashMap}
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.{AnalysisException, Dataset, SparkSession => AnySession, SparkSessionExtensions}
@@ -15,9 +16,14 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.SparkSession
 
-/** The decision point, on the Python side: a description goes out, a recipe comes back. */
+/** The decision point, on the Python side: a description goes out, a recipe comes back.
+  *
+  * Asked by the digest of a description first, it answers with what it decided last time, or with nothing. A description
+  * comes in parts, of which all but the last get no answer.
+  */
 trait DecisionPoint {
-  def decide(guard: String, description: String): String
+  def recall(guard: String, digest: String): String
+  def decide(guard: String, letter: String, part: String, last: Boolean): String
   def authenticate(guard: String, token: String): String
 }
 
@@ -90,39 +96,52 @@ object Hook {
   def enforce(session: SparkSession, plan: LogicalPlan): LogicalPlan = {
     val binding = bindingOf(session).getOrElse(throw refused("this session acts for nobody"))
     val start = System.nanoTime()
-    val recipe = try {
-      json.readTree(point.getOrElse(throw refused("the decision point is not there")).decide(binding.guard, packed(describe(session, binding, plan))))
-    } catch {
+    val numbers = new Numbers
+    val recipe = try json.readTree(ask(binding.guard, describe(session, binding, plan, numbers))) catch {
       case refusal: RefusedException => throw refusal
       case error: Throwable => throw refused(s"the decision point cannot be reached (${error.getClass.getSimpleName})")
     }
     if (recipe == null || !recipe.isObject || (!recipe.has("refuse") && !recipe.has("permit"))) throw refused("the decision point gave no decision")
     if (recipe.has("refuse")) throw refused(recipe.get("refuse").asText)
     try {
-      val guarded = new Apply(recipe)(plan)
+      val guarded = new Apply(recipe, numbers)(plan)
       took.add(System.nanoTime() - start)
       if (took.size() > 10000) took.poll()
       guarded
     } catch { case error: Exception => throw refused(s"the decision cannot be applied to this plan (${error.getMessage})") }
   }
 
-  /** Long texts are packed: the bridge to Python sends more than a few kilobytes in pieces, and waits 40 ms between them. */
-  private def packed(text: String): String = if (text.length < 4000) text else {
-    val bytes = new ByteArrayOutputStream()
-    val out = new DeflaterOutputStream(bytes, new Deflater(Deflater.BEST_SPEED))
-    out.write(text.getBytes(StandardCharsets.UTF_8))
+  private def ask(guard: String, description: String): String = {
+    val decisions = point.getOrElse(throw refused("the decision point is not there"))
+    val bytes = description.getBytes(StandardCharsets.UTF_8)
+    val known = decisions.recall(guard, HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes)))
+    if (known.nonEmpty) known else {
+      val letter = UUID.randomUUID().toString
+      val parts = packed(bytes).grouped(PART).toSeq
+      parts.init.foreach(decisions.decide(guard, letter, _, false))
+      decisions.decide(guard, letter, parts.last, true)
+    }
+  }
+
+  /** The bridge to Python sends more than eight kilobytes in pieces, and waits 40 ms between them. */
+  private val PART = 7000
+
+  private def packed(bytes: Array[Byte]): String = {
+    val packed = new ByteArrayOutputStream()
+    val out = new DeflaterOutputStream(packed, new Deflater(Deflater.BEST_SPEED))
+    out.write(bytes)
     out.close()
-    "z" + Base64.getEncoder.encodeToString(bytes.toByteArray)
+    Base64.getEncoder.encodeToString(packed.toByteArray)
   }
 
   /** How long describing, deciding and applying took together, in nanoseconds, for the last plans that were permitted. */
   def timings(): String = json.writeValueAsString(took.toArray)
 
-  /** A frame with the values of a recipe's expressions, for those who want to see what they come to. */
+  /** A frame with the values of a recipe's expressions over its columns, which are numbered by their places. */
   def evaluate(frame: Dataset[_], terms: String): Dataset[_] = {
     val data = frame.asInstanceOf[org.apache.spark.sql.classic.Dataset[_]]
     val plan = data.queryExecution.analyzed
-    val build = new Build(plan.output.map(one => one.exprId.id -> one).toMap)
+    val build = new Build(plan.output.zipWithIndex.map { case (one, place) => place.toLong -> one }.toMap)
     val columns = json.readTree(terms).elements().asScala.map(build(_)).zipWithIndex.map { case (one, place) => Alias(one, s"c$place")() }
     org.apache.spark.sql.classic.Dataset.ofRows(data.sparkSession, Project(columns.toSeq, plan))
   }
@@ -144,11 +163,11 @@ object Hook {
   /** What the decision point would be told of a plan, which is not run. */
   def describe(session: AnySession, plan: LogicalPlan): String = {
     val bound = session.asInstanceOf[SparkSession]
-    describe(bound, bindingOf(bound).getOrElse(throw refused("this session acts for nobody")), plan)
+    describe(bound, bindingOf(bound).getOrElse(throw refused("this session acts for nobody")), plan, new Numbers)
   }
 
-  private def describe(session: SparkSession, binding: Binding, plan: LogicalPlan): String = {
-    val description: ObjectNode = new Describe()(plan)
+  private def describe(session: SparkSession, binding: Binding, plan: LogicalPlan, numbers: Numbers): String = {
+    val description: ObjectNode = new Describe(numbers)(plan)
     description.put("guard", binding.guard).put("user", binding.user)
     val changed = description.putObject("settings")
     val now = session.sessionState.conf.getAllConfs - TICKET

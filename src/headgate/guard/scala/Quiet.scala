@@ -21,7 +21,7 @@ case class Silent(child: Expression) extends Expression with CodegenFallback {
 }
 
 /** Expressions over values that may be used but not seen give NULL where they would raise an error: an error tells. */
-class Quiet(hidden: Set[Long]) {
+class Quiet(hidden: Set[Long], numbers: Numbers) {
   def apply(plan: LogicalPlan): LogicalPlan = if (hidden.isEmpty) plan else plan match {
     case Filter(condition, child) => Filter(Conjuncts.of(condition).map(wrapped).reduce(And), child)
     case join: Join => join.copy(condition = join.condition.map(Conjuncts.of(_).map(wrapped).reduce(And)))
@@ -55,7 +55,7 @@ class Quiet(hidden: Set[Long]) {
 
   private def wrapped(one: Expression): Expression = if (raises(one)) Silent(one) else one
 
-  private def raises(one: Expression): Boolean = one.references.exists(a => hidden(a.exprId.id)) && !safe(one) && !one.exists(_.isInstanceOf[SubqueryExpression])
+  private def raises(one: Expression): Boolean = one.references.exists(a => hidden(numbers(a.exprId))) && !safe(one) && !one.exists(_.isInstanceOf[SubqueryExpression])
 
   private def safe(one: Expression): Boolean = one match {
     case _: Attribute | _: Literal | _: OuterReference => true
