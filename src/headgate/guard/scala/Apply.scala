@@ -21,9 +21,11 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
 
   private var count = 0
   private val carried = mutable.Map.empty[String, Attribute]
+  private var fenced = true
   private val quiet = new Quiet(ids("quiet"), numbers)
 
   def apply(plan: LogicalPlan): LogicalPlan = {
+    fenced = recipe.path("guards").isEmpty || Telling.in(plan)
     val (changed, renamed) = visit(plan)
     plain(plan, changed, renamed)
   }
@@ -163,7 +165,7 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
     }.toSeq
     val list = plan.output.map(column => cells.getOrElse(column.exprId, column)) ++ extra
     val guarded = if (cells.isEmpty && extra.isEmpty) rows else Project(list, rows)
-    (GuardBarrier(guarded), cells.map { case (old, alias) => old -> alias.toAttribute })
+    (if (fenced) GuardBarrier(guarded) else guarded, cells.map { case (old, alias) => old -> alias.toAttribute })
   }
 
   // At the root: what is shown in place of what may not be seen.

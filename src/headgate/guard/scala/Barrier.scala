@@ -27,7 +27,7 @@ object PushLeakproof extends Rule[LogicalPlan] with PredicateHelper {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformDown {
     case Filter(condition, GuardBarrier(child)) if splitConjunctivePredicates(condition).exists(leakproof) =>
       val (through, kept) = splitConjunctivePredicates(condition).partition(leakproof)
-      val below = GuardBarrier(filtered(child, through))
+      val below = GuardBarrier(Filter(through.reduce(And), child))
       kept.reduceOption(And).map(Filter(_, below)).getOrElse(below)
   }
 
@@ -48,23 +48,29 @@ object PushLeakproof extends Rule[LogicalPlan] with PredicateHelper {
     case (literal: Literal, column: Attribute) => column.dataType == literal.dataType
     case _ => false
   }
+}
 
-  /** The predicates below the fence. One that NULL does not pass holds of a guarded cell where the cell is there and it
-    * holds of the raw column, which the files know; where only such rows are left, the cell is the raw column.
-    */
-  private def filtered(child: LogicalPlan, through: Seq[Expression]): LogicalPlan = child match {
-    case project @ Project(list, below) =>
-      val behind = AttributeMap(list.collect { case cell @ Alias(Cells(raw, allowed), _) => cell.toAttribute -> (raw, allowed) })
-      val (raw, others) = through.partition(one => rejectsNull(one) && one.references.nonEmpty && one.references.forall(behind.contains))
-      val there = AttributeSet(raw.flatMap(_.references))
-      val conditions = there.toSeq.map(behind(_)._2) ++ raw.map(_.transform { case one: Attribute => behind(one)._1 })
-      val plain = list.map {
-        case cell: Alias if there.contains(cell.toAttribute) => cell.withNewChildren(Seq(behind(cell.toAttribute)._1)).asInstanceOf[NamedExpression]
-        case other => other
-      }
-      val narrowed = if (raw.isEmpty) project else Project(plain, Filter(conditions.reduce(And), below))
-      others.reduceOption(And).map(Filter(_, narrowed)).getOrElse(narrowed)
-    case other => Filter(through.reduce(And), other)
+/** Puts predicates on guarded cells to the raw columns, which the files know.
+  *
+  * A predicate that NULL does not pass holds of a cell where the cell is there and it holds of the raw column. Where only
+  * rows are left in which the cell is there, the cell is the raw column.
+  */
+object NarrowCells extends Rule[LogicalPlan] with PredicateHelper {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+    case Filter(condition, child) if condition.exists(_.isInstanceOf[Cell]) =>
+      Filter(splitConjunctivePredicates(condition).flatMap(narrowed).reduce(And), child)
+    case Project(list, filter @ Filter(condition, _)) if list.exists(_.exists(_.isInstanceOf[Cell])) =>
+      val held = ExpressionSet(splitConjunctivePredicates(condition))
+      val plain = list.map(_.transformDown {
+        case Cells(raw, allowed) if splitConjunctivePredicates(allowed).forall(held.contains) => raw
+      }.asInstanceOf[NamedExpression])
+      Project(plain, filter)
+  }
+
+  private def narrowed(predicate: Expression): Seq[Expression] = {
+    val raw = predicate.transformDown { case Cells(column, _) => column }
+    if (!PushLeakproof.leakproof(raw) || !rejectsNull(raw)) Seq(predicate)
+    else predicate.collect { case Cells(_, allowed) => allowed }.flatMap(splitConjunctivePredicates) :+ raw
   }
 
   private def rejectsNull(predicate: Expression): Boolean = predicate match {

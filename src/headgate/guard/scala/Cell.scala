@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.expressions.objects.LambdaVariable
 import org.apache.spark.sql.types.DataType
 
-/** A value, NULL where the policies do not cover it; `allowed` speaks of the value itself as a variable.
+/** A value, NULL where the policies do not cover it; where `allowed` speaks of the value itself, it is a variable.
   *
   * It says what `if(allowed(x), x, null)` says and names `x` once. Spark's generated code reads a column that is named
   * twice for every row, and one that is named once only for the rows that get as far as to need it.
@@ -23,7 +23,7 @@ case class Cell(child: Expression, allowed: Expression) extends Expression {
 
   override def eval(input: InternalRow): Any = {
     val value = child.eval(input)
-    if (value != null && allowed.eval(InternalRow(value)) == true) value else null
+    if (value != null && allowed.transform { case _: LambdaVariable => Literal(value, dataType) }.eval(input) == true) value else null
   }
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
@@ -60,20 +60,17 @@ case class Cell(child: Expression, allowed: Expression) extends Expression {
 object Cells {
   /** The value where the condition holds; what is there elsewhere, if anything is. */
   def guarded(condition: Expression, value: Expression, otherwise: Expression): Expression = (value, otherwise) match {
-    case (column: Attribute, Literal(null, _)) if alone(condition, column) =>
+    // What is not compiled into code would not find the variable there.
+    case (column: Attribute, Literal(null, _)) if condition.exists(_.isInstanceOf[CodegenFallback]) => Cell(column, condition)
+    case (column: Attribute, Literal(null, _)) =>
       val itself = LambdaVariable("cell", column.dataType, nullable = true)
       Cell(column, condition.transform { case one: Attribute if one.exprId == column.exprId => itself })
     case _ => If(condition, value, otherwise)
   }
 
   /** The raw column behind a guarded cell, and the condition under which it is there. */
-  def unapply(cell: Expression): Option[(Attribute, Expression)] = cell match {
+  def unapply(cell: Cell): Option[(Attribute, Expression)] = cell match {
     case Cell(raw: Attribute, allowed) => Some(raw -> allowed.transform { case _: LambdaVariable => raw })
-    case If(allowed, raw: Attribute, Literal(null, _)) => Some(raw -> allowed)
     case _ => None
   }
-
-  /** Whether a condition can be put to the value of the column and nothing else, in generated code. */
-  private def alone(condition: Expression, column: Attribute): Boolean =
-    condition.references.nonEmpty && condition.references.forall(_.exprId == column.exprId) && !condition.exists(_.isInstanceOf[CodegenFallback])
 }

@@ -108,7 +108,7 @@ class Describe(numbers: Numbers) {
         result.put("aggregate", Names.of(a.aggregateFunction))
         if (a.isDistinct) result.put("distinct", true)
         result.set[ArrayNode]("of", expressions(a.aggregateFunction.children))
-        a.filter.foreach(filter => result.set[ArrayNode]("where", expressions(Seq(filter))))
+        if (a.filter.nonEmpty) result.set[ArrayNode]("where", expressions(a.filter.toSeq))
       case w: WindowExpression =>
         result.put("over", whole(w.windowSpec))
         result.set[ArrayNode]("of", expressions(Seq(w.windowFunction)))

@@ -33,11 +33,12 @@ class RefusedException(text: String) extends AnalysisException(message = text)
 /** Whom a session acts for. */
 case class Binding(guard: String, user: String, settings: Map[String, String])
 
-/** Puts the guard into a session: the hook on analysed plans, the rule that keeps files skippable, the fence's planning. */
+/** Puts the guard into a session: the hook on analysed plans, the rules that keep files skippable, the fence's planning. */
 class GuardExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectPlanNormalizationRule(session => new GuardRule(session))
     extensions.injectOptimizerRule(_ => PushLeakproof)
+    extensions.injectOptimizerRule(_ => NarrowCells)
     extensions.injectPlannerStrategy(_ => PlanBarrier)
   }
 }

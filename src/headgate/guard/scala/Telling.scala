@@ -1,0 +1,72 @@
+package org.apache.spark.sql.headgate
+
+import scala.collection.mutable
+import scala.util.Try
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.plans.logical._
+
+/** Whether something that a user wrote could tell of rows that it is put to: by an error, or by an effect of its own.
+  *
+  * The optimiser evaluates predicates where it likes, and puts into them what their columns are made of. In a plan in
+  * which nothing tells, that is of no consequence, and guards need no fence: Spark then prunes partitions by joins,
+  * shares scans and draws conclusions as it does without guards. What is said of the values of groups is not said of
+  * rows, and the optimiser keeps it above the groups.
+  *
+  * INVARIANT: what is not known to be silent tells.
+  */
+class Telling private {
+  private val fused = mutable.Set.empty[ExprId]
+
+  private def visit(plan: LogicalPlan): Boolean = {
+    val below = plan.children.map(visit)
+    val inside = plan.expressions.flatMap(_.collect { case one: SubqueryExpression => visit(one.plan) })
+    below.contains(true) || inside.contains(true) || own(plan)
+  }
+
+  private def own(plan: LogicalPlan): Boolean = plan match {
+    case aggregate: Aggregate => aggregate.groupingExpressions.exists(tells) || aggregate.aggregateExpressions.exists(made)
+    case window: Window => (window.partitionSpec ++ window.orderSpec).exists(tells) || window.windowExpressions.exists(made)
+    case project: Project => project.projectList.exists(made)
+    case _: Union | _: SetOperation =>
+      plan.output.zipWithIndex.foreach { case (one, place) => if (!plan.children.forall(child => fused(child.output(place).exprId))) fused -= one.exprId }
+      plan.expressions.exists(tells)
+    case view: View =>
+      // A view has a guard of its own, above whatever it is made of.
+      fused --= view.output.map(_.exprId)
+      false
+    case other => other.expressions.exists(tells)
+  }
+
+  /** Whether what makes a column tells; a column that is made of groups is noted as such. */
+  private def made(column: NamedExpression): Boolean = column match {
+    case Alias(child, _) if child.exists(one => one.isInstanceOf[AggregateExpression] || one.isInstanceOf[WindowExpression]) =>
+      fused += column.exprId
+      child.exists { case one: AggregateExpression => one.filter.exists(tells); case _ => false }
+    case Alias(child, _) if ofGroups(child) =>
+      fused += column.exprId
+      false
+    case other => tells(other)
+  }
+
+  private def ofGroups(one: Expression): Boolean = one.references.nonEmpty && one.references.forall(a => fused(a.exprId)) && !one.exists(_.isInstanceOf[SubqueryExpression])
+
+  private def tells(one: Expression): Boolean = !ofGroups(one) && !silent(one)
+
+  private def silent(one: Expression): Boolean = one match {
+    case _: Attribute | _: Literal | _: OuterReference | _: CommonExpressionRef => true
+    case constant if constant.foldable && !constant.exists(_.isInstanceOf[UserDefinedExpression]) => Try(constant.eval()).isSuccess
+    case replaceable: RuntimeReplaceable => silent(replaceable.replacement)
+    case cast: Cast => Cast.canUpCast(cast.child.dataType, cast.dataType) && silent(cast.child)
+    case _: And | _: Or | _: Not | _: IsNull | _: IsNotNull | _: BinaryComparison | _: In | _: InSet => one.children.forall(silent)
+    case _: Alias | _: SortOrder | _: CaseWhen | _: If | _: Coalesce | _: With | _: CommonExpressionDef => one.children.forall(silent)
+    case _: StartsWith | _: EndsWith | _: Contains | _: Substring | _: Upper | _: Lower | _: ToPrettyString => one.children.forall(silent)
+    case _: InSubquery | _: ListQuery | _: Exists | _: ScalarSubquery => one.children.forall(silent)
+    case _ => false
+  }
+}
+
+object Telling {
+  def in(plan: LogicalPlan): Boolean = new Telling().visit(plan)
+}

@@ -1,0 +1,119 @@
+"""Ways in 1 and 3 again: where nothing that a user wrote could tell, guards need no fence; elsewhere they have one."""
+
+from __future__ import annotations
+
+import pytest
+from guarded import DEPARTMENTS, OWN, physical, policy, rows
+from pyspark.sql import DataFrame
+
+# Row 3 is hidden, and the predicate raises an error on it: 1 / (salary - 100).
+PREDICATE = "(1 / (salary - 100) IS NOT NULL OR id > 0)"
+
+POSITIONS = {
+    "where": "SELECT id FROM emp WHERE {p}",
+    "alias": "SELECT id FROM (SELECT id, {p} AS ok FROM emp) WHERE ok",
+    "alias of alias": "SELECT id FROM (SELECT id, NOT b AS ok FROM (SELECT id, NOT {p} AS b FROM emp)) WHERE ok",
+    "join": "SELECT id FROM emp JOIN (SELECT id AS other FROM emp) ON id = other AND {p}",
+    "outer join": "SELECT id FROM emp LEFT JOIN (SELECT id AS other FROM emp) ON id = other AND {p}",
+    "semi join": "SELECT id FROM emp WHERE id IN (SELECT id FROM emp WHERE {p})",
+    "correlated": "SELECT id FROM emp WHERE EXISTS (SELECT 1 FROM (SELECT id AS other FROM emp WHERE {p}) WHERE "
+    "other = id)",
+    "other side": "SELECT e.id FROM (SELECT id FROM emp WHERE 1 / (id - 3) IS NOT NULL OR id = 0) e JOIN emp f ON "
+    "e.id = f.id",
+    "outside": "SELECT e.id FROM emp e WHERE (1 / (e.id - 3) IS NOT NULL OR e.id = 0) AND e.id IN (SELECT id FROM emp)",
+    "common table": "WITH c AS (SELECT id, {p} AS ok FROM emp) SELECT id FROM c WHERE ok",
+    "union": "SELECT id FROM (SELECT id, {p} AS ok FROM emp UNION ALL SELECT id, true FROM emp WHERE false) WHERE ok",
+    "union with groups": "SELECT u FROM (SELECT max(id) AS u FROM emp UNION ALL SELECT id FROM emp) "
+    "WHERE 1 / (u - 3) IS NOT NULL",
+    "group key": "SELECT max(id) FROM emp GROUP BY {p}",
+    "over a group key": "SELECT id FROM (SELECT id, count(*) AS n FROM emp GROUP BY id) WHERE 1 / (id - 3) IS NOT NULL",
+    "filtered group": "SELECT max(id) FILTER (WHERE {p}) FROM emp",
+    "partition": "SELECT id FROM (SELECT id, count(*) OVER (PARTITION BY {p}) AS n FROM emp) WHERE n > 0",
+    "generator": "SELECT x FROM emp LATERAL VIEW explode(if({p}, array(id), array(0))) AS x",
+}
+"""Places from which the optimiser could bring the predicate to a row that the policies hide."""
+
+
+def fenced(frame: DataFrame) -> bool:
+    """Whether every guard of the plan has its fence. Spark keeps policies first in many places, but need not."""
+    plan = frame._jdf.queryExecution().optimizedPlan().toString()
+    return plan.count("GuardBarrier") == plan.count("Relation spark_catalog")
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_no_place_brings_an_error_to_a_hidden_row(world, position) -> None:
+    frame = world.session("ann", OWN + DEPARTMENTS).sql(POSITIONS[position].format(p=PREDICATE))
+    assert {one for row in rows(frame) for one in row} <= {1, 2}
+    assert fenced(frame)
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_no_place_brings_an_error_to_a_hidden_cell(world, position) -> None:
+    """All rows may be seen; the cells of row 3 that the predicate would fail on may not."""
+    cells = policy(
+        "cells", 'object: {tables: [emp], attributes: [salary, id], where: "dept = self.dept"}, allow: [read]'
+    )
+    rest = policy("rest", "object: {tables: [emp], attributes: [name, dept, since]}, allow: [read]")
+    frame = world.session("ann", cells + rest).sql(POSITIONS[position].format(p=PREDICATE))
+    assert {one for row in rows(frame) for one in row} <= {1, 2, 0, None}
+    assert fenced(frame)
+
+
+def test_a_view_over_groups_is_guarded_above_them(world) -> None:
+    world.spark.sql("CREATE OR REPLACE VIEW totals AS SELECT dept, sum(salary) AS total FROM emp GROUP BY dept")
+    hidden = next(total for dept, total in rows(world.spark.table("totals")) if dept == "B")
+    own = policy("own", "object: {tables: [totals], where: dept = 'A'}, allow: [read]")
+    ann = world.session("ann", own + policy("emp", "object: {tables: [emp]}, allow: [read]"), tables=("totals", "emp"))
+    frame = ann.sql(f"SELECT dept FROM totals WHERE 1 / (total - {hidden}) IS NOT NULL")
+    assert rows(frame) == [("A",)]
+    assert "GuardBarrier" in frame._jdf.queryExecution().optimizedPlan().toString()
+
+
+def test_a_group_that_is_too_small_raises_no_error(world) -> None:
+    world.table("wage", [(1, "A", 5), (2, "A", 6), (3, "D", 7)], "id int, dept string, pay int")
+    use = policy("use", "object: {tables: [wage], attributes: [pay]}, allow: [compute, assist], min_group: 2")
+    dept = policy("dept", "object: {tables: [wage], attributes: [dept]}, allow: [read]")
+    ann = world.session("ann", use + dept, tables=("wage",))
+    assert rows(ann.sql("SELECT dept, sum(pay) FROM wage GROUP BY dept")) == [("A", 11)]
+    asked = "SELECT dept FROM wage GROUP BY dept HAVING 1 / (sum(pay) - 7) IS NOT NULL OR sum(pay) > 0"
+    frame = ann.sql(asked)
+    assert rows(frame) == [("A",)]
+    assert "GuardBarrier" in frame._jdf.queryExecution().optimizedPlan().toString()
+
+
+SILENT = {
+    "comparison": "SELECT id FROM emp WHERE salary > 55",
+    "between": "SELECT id FROM emp WHERE salary BETWEEN 55 AND 70",
+    "membership": "SELECT id FROM emp WHERE name IN ('Ann', 'Bob') OR salary IS NULL",
+    "constant": "SELECT id FROM emp WHERE since >= CAST(DATE '2026-01-01' AS string)",
+    "groups": "SELECT dept, sum(salary * 2) / count(*) AS mean FROM emp GROUP BY dept HAVING sum(salary) / "
+    "count(*) > 1",
+    "join": "SELECT e.id FROM emp e JOIN emp f ON e.id = f.id WHERE f.dept = 'A'",
+}
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_where_nothing_tells_there_is_no_fence(world, name) -> None:
+    frame = world.session("ann", OWN + DEPARTMENTS).sql(SILENT[name])
+    assert not fenced(frame)
+    plain = world.spark.newSession()
+    plain.sql("CREATE TEMPORARY VIEW own AS SELECT * FROM emp WHERE dept = 'A'")
+    assert rows(frame) == rows(plain.sql(SILENT[name].replace("FROM emp", "FROM own").replace("JOIN emp", "JOIN own")))
+
+
+def test_partitions_are_pruned_by_a_join(world) -> None:
+    spark = world.spark
+    frame = spark.table("emp").selectExpr("id", "dept", "salary", "since AS day")
+    files = str(world.folder / "sold")
+    frame.write.mode("overwrite").partitionBy("day").option("path", files).saveAsTable("sold")
+    days = [(f"2026-01-0{number}", number % 2) for number in range(1, 6)]
+    world.table("days", days, "day string, odd int")
+    own = policy("own", "object: {tables: [sold], attributes: [salary], where: salary < 90}, allow: [read]")
+    own += policy("rest", "object: {tables: [sold], attributes: [id, dept, day]}, allow: [read]")
+    own += policy("days", "object: {tables: [days]}, allow: [read]")
+    ann = world.session("ann", own, tables=("sold", "days"))
+    asked = "SELECT sold.id, salary FROM sold JOIN days ON sold.day = days.day WHERE odd = 0"
+    assert "dynamicpruning" in physical(spark.sql(asked)).lower()
+    assert "dynamicpruning" in physical(ann.sql(asked)).lower()
+    wanted = [(one, None if salary is not None and salary >= 90 else salary) for one, salary in rows(spark.sql(asked))]
+    assert rows(ann.sql(asked)) == wanted
