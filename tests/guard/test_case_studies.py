@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from pyspark.sql import functions as f
 from sklearn.datasets import load_iris
 
 from headgate.guard import Guard, Settings, Source, session, table_schema
+from headgate.guard.build import compile_jar
 from headgate.model.schema import StreamCatalog
 from headgate.policy.yaml_file import parse_policies
 
@@ -95,6 +97,31 @@ def test_page_rank_without_the_most_influential_node(world, edges) -> None:
     assert page_rank(edges)[0][0] == HUB
     assert guarded[0][0] == SECOND_HUB
     by_hand = page_rank(edges.where(f"dst <> {HUB} AND src <> {HUB}"))
+    assert [one for one, _ in guarded] == [one for one, _ in by_hand]
+    assert [rank for _, rank in guarded] == pytest.approx([rank for _, rank in by_hand])
+
+
+@pytest.fixture(scope="module")
+def graph_engine(spark, tmp_path_factory) -> Any:
+    """Spark's own graph engine, which GraphFrames stands on, behind one function of the tests."""
+    source = Path(__file__).parent / "scala" / "Ranks.scala"
+    jar = tmp_path_factory.mktemp("jars") / "ranks.jar"
+    compile_jar(jar, [(source.name, source.read_text(encoding="utf-8"))])
+    jvm = spark.sparkContext._jvm
+    jvm.Thread.currentThread().getContextClassLoader().addURL(jvm.java.io.File(str(jar)).toURI().toURL())
+    spark._jsc.sc().addJar(str(jar))
+    return jvm.headgate.tests.Ranks
+
+
+def test_page_rank_of_the_graph_engine(world, edges, graph_engine) -> None:
+    others = policy("others", f"object: {{tables: [edges], where: 'dst <> {HUB} AND src <> {HUB}'}}, allow: [read]")
+    ann = world.session("ann", others, tables=("edges",))
+    plain, guarded, by_hand = (
+        [(int(node), float(rank)) for node, rank in map(str.split, graph_engine.first(one._jdf, 4).splitlines())]
+        for one in (edges, ann.table("edges"), edges.where(f"dst <> {HUB} AND src <> {HUB}"))
+    )
+    assert plain[0][0] == HUB
+    assert guarded[0][0] == SECOND_HUB
     assert [one for one, _ in guarded] == [one for one, _ in by_hand]
     assert [rank for _, rank in guarded] == pytest.approx([rank for _, rank in by_hand])
 

@@ -59,7 +59,7 @@ def ensure_jar() -> Path:
         with (path.parent / "build.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not path.is_file():  # another process may have been quicker
-                _compile(path)
+                compile_jar(path, sources())
     except OSError as error:
         raise BuildError(
             f"the guard's hook cannot be built: {error}; set XDG_CACHE_HOME to a folder you can write to"
@@ -67,15 +67,16 @@ def ensure_jar() -> Path:
     return path
 
 
-def _compile(path: Path) -> None:
+def compile_jar(path: Path, files_of: list[tuple[str, str]]) -> None:
+    """Compile Scala files, given by name, into a jar with the compiler and the libraries that PySpark carries."""
     jars = Path(pyspark.__file__).parent / "jars"
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         written = []
-        for name, text in sources():
+        for name, text in files_of:
             target = Path(folder) / name
             target.write_text(text, encoding="utf-8")
             written.append(str(target))
-        made = Path(folder) / "guard.jar"
+        made = Path(folder) / "made.jar"
         command = [_java(), "-cp", f"{jars}/*", COMPILER, "-usejavacp", "-nowarn", "-d", str(made), *written]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, check=False)  # noqa: S603 - our own command
