@@ -1,0 +1,1 @@
+"""The parts of the engine's benchmark, one module each."""
