@@ -139,7 +139,26 @@ except Exception as error:
     answer.append(str(error))
 """
 
+ERRORS = """
+answer = []
+def told(act):
+    try:
+        act()
+    except Exception as error:
+        answer.append(f"{type(error).__name__}: {error}")
+patient = spark.read.parquet("DATA")
+told(lambda: patient.selectExpr("CAST(PatientName AS int)").collect())
+told(lambda: patient.selectExpr("1 / (Id - 101)").collect())
+told(lambda: patient.selectExpr("raise_error(Disease)").collect())
+told(lambda: patient.selectExpr("Nane").collect())
+stream = spark.readStream.schema(patient.schema).parquet("DATA").selectExpr("CAST(PatientName AS int) AS x")
+query = stream.writeStream.format("memory").queryName("failing").trigger(availableNow=True).start()
+told(lambda: query.awaitTermination(60))
+answer.append(str(query.exception()))
+"""
+
 TASKS = {
+    "errors": ("bob-example", "", ERRORS),
     "bob": ("bob-example", "", APPLICATION),
     "alice": ("alice-example", "", APPLICATION),
     "wrong": ("wrong", "", APPLICATION),
@@ -186,6 +205,20 @@ def test_what_switches_things_off_is_refused(answers) -> None:
     assert "AnalyzePlanRequest.explain" in refused[0]
     assert "AnalyzePlanRequest.input_files" in refused[1]
     assert "excludedRules` may not be changed" in refused[-1]
+
+
+def test_what_goes_wrong_while_a_query_runs_is_told_as_a_code(answers) -> None:
+    """Way in 1: `CAST_INVALID_INPUT` and not the name that is no number; what is wrong with the query is in words."""
+    assert "answer" in answers["errors"], answers["errors"]
+    cast, divided, raised, misspelt, *stream = answers["errors"]["answer"]
+    assert "[CAST_INVALID_INPUT] The query failed while it ran" in cast
+    assert "DIVIDE_BY_ZERO" in divided
+    assert "USER_RAISED_EXCEPTION" in raised
+    assert "A column, variable, or function parameter with name `Nane` cannot be resolved" in misspelt
+    assert any("CAST_INVALID_INPUT" in one or "STREAM_FAILED" in one for one in stream), stream
+    shown = " ".join(answers["errors"]["answer"])
+    for value in ("Aaron", "Brown", "Camille", "gastric", "cerebroma", "part.parquet"):
+        assert value not in shown
 
 
 def test_sessions_are_apart(answers) -> None:

@@ -84,7 +84,7 @@ class ConnectGuard extends ServerInterceptor {
       case None =>
         call.close(Status.UNAUTHENTICATED.withDescription("the token is missing or not known"), new Metadata())
         new ServerCall.Listener[Request] {}
-      case Some(name) => new SimpleForwardingServerCallListener[Request](next.startCall(call, headers)) {
+      case Some(name) => new SimpleForwardingServerCallListener[Request](next.startCall(new CodedCall(call), headers)) {
         private var refused = false
 
         override def onMessage(message: Request): Unit = bound(name, message.asInstanceOf[Message]) match {

@@ -32,11 +32,10 @@ class Telling private {
     case _: Union | _: SetOperation =>
       plan.output.zipWithIndex.foreach { case (one, place) => if (!plan.children.forall(child => fused(child.output(place).exprId))) fused -= one.exprId }
       plan.expressions.exists(tells)
-    case view: View =>
-      // A view has a guard of its own, above whatever it is made of.
-      fused --= view.output.map(_.exprId)
-      false
-    case other => other.expressions.exists(tells)
+    case other =>
+      // A view has a guard of its own, above whatever it is made of; and a recursive query is of more than its anchor.
+      if (other.isInstanceOf[View] || Apply.positional(other)) fused --= other.output.map(_.exprId)
+      other.expressions.exists(tells)
   }
 
   /** Whether what makes a column tells; a column that is made of groups is noted as such. */
