@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from threading import Lock
 from uuid import uuid4
 
 from headgate.decision.decide import Decider
@@ -69,6 +70,7 @@ class Guard:
 
     def __post_init__(self) -> None:
         self.id = uuid4().hex
+        self._changing = Lock()
         self.objects = Objects(self.catalog.names, self.settings.sources)
         self.outcomes: deque[Outcome] = deque(maxlen=KEPT)
         self.notifications: deque[Notification] = deque(maxlen=KEPT)
@@ -79,8 +81,9 @@ class Guard:
     def replace_policies(self, policies: PolicySet | None) -> None:
         """Put another policy set in force, all at once; the next plan and the next micro-batch follow it."""
         version = self._made(policies)
-        self.policies = policies
-        self._version = version
+        with self._changing:
+            self.policies = policies
+            self._version = version
 
     def _made(self, policies: PolicySet | None) -> _Version:
         decider = Decider(policies, self.catalog)
@@ -88,9 +91,10 @@ class Guard:
 
     def settle(self, name: str, location: str, provider: str) -> None:
         """Note where a catalog table's files are."""
-        if self.objects.settle(name, location, provider):
-            # INVARIANT: what was decided while the place was not known is decided again.
-            self._version = replace(self._version, answers={})
+        with self._changing:
+            if self.objects.settle(name, location, provider):
+                # INVARIANT: what was decided while the place was not known is decided again.
+                self._version = replace(self._version, answers={})
 
     def user(self, name: str) -> User:
         """The user of that id, or an error with the closest one as a hint."""
