@@ -69,6 +69,9 @@ def attach(spark: SparkSession) -> Any:
     with _lock:
         if not _attached or _attached[0] is not gateway:
             _load_jar(jvm)
+            if not str(context.master).startswith("local"):
+                # Cells and silenced errors are evaluated by executors.
+                context._jsc.sc().addJar(str(ensure_jar()))
             ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
             jvm.org.apache.spark.sql.headgate.Hook.register(POINT)
             _attached[:] = [gateway]
