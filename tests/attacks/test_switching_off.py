@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import json
 
 import pytest
 from guarded import DEPARTMENTS, OWN, drained, policy, refused, rows
 
 from headgate.guard import Settings, Source, gateway, session, table_schema
 from headgate.guard.guard import Guard
+from headgate.guard.recipe import Recipe
 from headgate.model.schema import StreamCatalog
 from headgate.policy.yaml_file import parse_policies
 
@@ -93,31 +95,31 @@ def test_a_function_from_the_rows_of_another_session_cannot_be_named(world) -> N
 # Way in 8: the decision point fails.
 
 
-def test_a_decision_point_that_fails_is_a_refusal(world, monkeypatch) -> None:
+@pytest.mark.parametrize("question", ["recall", "decide"])
+def test_a_decision_point_that_fails_is_a_refusal(world, monkeypatch, question) -> None:
     ann = world.session("ann", OWN)
 
-    def fail(guard: str, description: str) -> str:
+    def fail(*_: object) -> str:
         raise RuntimeError("down")
 
-    monkeypatch.setattr(gateway.POINT, "decide", fail)
+    monkeypatch.setattr(gateway.POINT, question, fail)
     with refused("the decision point cannot be reached"):
         ann.sql("SELECT id FROM emp").collect()
 
 
-@pytest.mark.parametrize("answer", ["", "null", "[]", "{}", "not json", '{"guards": {}}'])
+@pytest.mark.parametrize("answer", ["", "null", "[]", "{}", "not json", '{"guards": {}}', '{"permit": true}'])
 def test_an_answer_that_is_no_decision_is_a_refusal(world, monkeypatch, answer) -> None:
     ann = world.session("ann", OWN)
-    monkeypatch.setattr(gateway.POINT, "decide", lambda guard, description: answer)
+    monkeypatch.setattr(gateway.POINT, "decide", lambda *_: answer)
     with refused():
         ann.sql("SELECT id FROM emp").collect()
 
 
 def test_a_recipe_that_does_not_fit_is_a_refusal(world, monkeypatch) -> None:
     ann = world.session("ann", OWN)
-    monkeypatch.setattr(
-        gateway.POINT, "decide", lambda *_: '{"permit": 1, "guards": {"1": {"where": {"column": 987654}}}}'
-    )
-    with refused("cannot be applied"):
+    recipe = Recipe(guards={number: {"where": {"column": 987654}} for number in range(3)}).to_json()
+    monkeypatch.setattr(gateway.POINT, "decide", lambda *_: json.dumps(recipe))
+    with refused("no column 987654"):
         ann.sql("SELECT id FROM emp").collect()
 
 

@@ -25,9 +25,13 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
   private val quiet = new Quiet(ids("quiet"), numbers)
 
   def apply(plan: LogicalPlan): LogicalPlan = {
-    fenced = recipe.path("guards").isEmpty || Telling.in(plan)
-    val (changed, renamed) = visit(plan)
-    plain(plan, changed, renamed)
+    // INVARIANT: a recipe that was cut short is no recipe.
+    Apply.parts.find(!recipe.has(_)).foreach(part => Build.broken(s"it has no `$part`"))
+    if (Apply.parts.forall(recipe.get(_).isEmpty)) plan else {
+      fenced = recipe.get("guards").isEmpty || Telling.in(plan)
+      val (changed, renamed) = visit(plan)
+      plain(plan, changed, renamed)
+    }
   }
 
   /** The plan without what was only carried: the columns it had before, in their places. */
@@ -194,6 +198,9 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
 }
 
 object Apply {
+  /** What a recipe speaks of. One that asks for none of it leaves the plan as it is. */
+  private val parts = Seq("guards", "masks", "removed", "nulled", "carry", "groups", "quiet")
+
   private val byPlace = Set("CTERelationRef", "UnionLoop", "UnionLoopRef")
 
   /** Nodes whose columns are those of another plan, by place. By name: not every version of Spark has all of them. */
