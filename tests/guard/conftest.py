@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "spark"))  # a cluster is started as for the engine
+
 from guarded import ROOT, World, start_spark
 
 
