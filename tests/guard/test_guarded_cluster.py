@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from standalone import cluster
 
 __all__ = ["cluster"]  # a fixture

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from spark_combined import combined
+from standalone import cluster
 from test_faults import PROGRAM, _push
 
 from headgate.columnar.strategy import Strategy
@@ -20,7 +21,6 @@ from headgate.reference.interpreter import Interpreter, in_replay_order
 from headgate.spark.engine import Engine, Settings
 from headgate.spark.replay import delivered
 from headgate.testing.systems import systems
-from standalone import cluster
 
 __all__ = ["cluster"]  # a fixture
 
