@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import statistics
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from epochs.bench import (
@@ -16,8 +19,8 @@ from epochs.bench import (
     source_of,
     stream,
     system_of,
-    turned,
 )
+from epochs.kernels import alternating
 from headgate.model.instant import SECOND
 from headgate.model.punctuation import Kind, Punctuation, SubjectModel
 from headgate.spark.engine import Engine
@@ -35,6 +38,9 @@ QUERIES = [
 
 WARMING = 3
 
+HELD = 3
+"""So many files reach as far back as the windows do; what was said of tuples before them has been forgotten."""
+
 
 def switches(bench: Bench) -> dict[str, Any]:
     rounds = 3 if bench.quick else 11
@@ -48,7 +54,7 @@ def switches(bench: Bench) -> dict[str, Any]:
 def _saved(bench: Bench, rounds: int) -> dict[str, Any]:
     """What is saved when queries are lost: of the whole epoch, and of what it does beyond an epoch without queries."""
     kinds = {"all on": 3, "one of three lost": 2, "two of three lost": 1, "no queries": 0}
-    seconds, work = _rounds(bench, kinds, rounds)
+    done = _rounds(bench, kinds, rounds)
     lost = ("one of three lost", "two of three lost")
 
     def saved(of: dict[str, list[float]], base: bool) -> dict[str, float]:
@@ -57,26 +63,25 @@ def _saved(bench: Bench, rounds: int) -> dict[str, Any]:
         return {kind: round(100 * (1 - (medians[kind] - without) / (medians["all on"] - without)), 1) for kind in lost}
 
     return {
-        "seconds": {kind: round(statistics.median(own), 3) for kind, own in seconds.items()},
-        "saved_percent_of_work": saved(work, base=True),
-        "saved_percent_of_time": saved(seconds, base=True),
-        "saved_percent_of_epoch": saved(seconds, base=False),
+        "seconds": {kind: round(statistics.median(own), 3) for kind, own in done.seconds.items()},
+        "saved_percent_of_work": saved(done.work, base=True),
+        "saved_percent_of_time": saved(done.seconds, base=True),
+        "saved_percent_of_epoch": saved(done.seconds, base=False),
     }
 
 
 def _overhead(bench: Bench, rounds: int) -> dict[str, Any]:
-    """What switches cost while all may see, beside what two engines without switches differ by: the machine's noise."""
-    kinds = {"no switches": None, "no switches again": None, "all on": 3}
-    seconds, work = _rounds(bench, kinds, rounds)
+    """What switches cost while all may see, beside what two engines without switches differ by: the machine's noise.
 
-    def percent(of: dict[str, list[float]], kind: str) -> float:
-        return round(100 * (_faster_half(of[kind]) / _faster_half(of["no switches"]) - 1), 2)
-
+    Whole epochs differ by more than what is asked about; their kernels alone, which is where switches are, do not.
+    """
+    done = _rounds(bench, {"no switches": None, "no switches again": None, "all on": 3}, rounds)
+    kernels = alternating(done.engines, done.files, rounds)
+    measured = {"": done.seconds, "_of_work": done.work, "_of_kernels": kernels}
     return {
-        "overhead_percent": percent(seconds, "all on"),
-        "overhead_percent_of_work": percent(work, "all on"),
-        "noise_percent": percent(seconds, "no switches again"),
-        "noise_percent_of_work": percent(work, "no switches again"),
+        f"{what}_percent{of}": round(100 * (_faster_half(own[kind]) / _faster_half(own["no switches"]) - 1), 2)
+        for of, own in measured.items()
+        for what, kind in (("overhead", "all on"), ("noise", "no switches again"))
     }
 
 
@@ -88,7 +93,17 @@ def _faster_half(values: list[float]) -> float:
 Measured = dict[str, list[float]]
 
 
-def _rounds(bench: Bench, kinds: Mapping[str, int | None], rounds: int) -> tuple[Measured, Measured]:
+@dataclass(frozen=True)
+class Rounds:
+    """What was measured of each kind, and what it was measured on."""
+
+    seconds: Measured
+    work: Measured
+    engines: dict[str, Engine]
+    files: dict[str, list[Path]]
+
+
+def _rounds(bench: Bench, kinds: Mapping[str, int | None], rounds: int) -> Rounds:
     """Seconds and processor seconds of epochs, in turns; a kind is how many queries are switched on, or no switches."""
     rows = 5_000 if bench.quick else 100_000
     feeds = {name: Feed(bench.fresh(name), rows, 10, keys=rows // 4, seed=place) for place, name in enumerate("AB")}
@@ -98,13 +113,14 @@ def _rounds(bench: Bench, kinds: Mapping[str, int | None], rounds: int) -> tuple
     for number in range(rounds + WARMING):
         for feed in feeds.values():
             feed.add()
-        for kind in turned(list(engines), number):
+        for kind in random.sample(list(engines), len(engines)):
             before = processor_seconds()
             times[kind].append(run_engine(engines[kind]))
             works[kind].append(processor_seconds() - before)
         progress(f"switches {number}: " + ", ".join(f"{kind} {own[-1]:.2f} s" for kind, own in times.items()))
     warm = [{kind: own[WARMING:] for kind, own in of.items()} for of in (times, works)]
-    return warm[0], warm[1]
+    files = {name: sorted(feed.folder.glob("*.parquet"))[-HELD:] for name, feed in feeds.items()}
+    return Rounds(warm[0], warm[1], engines, files)
 
 
 def _engine(bench: Bench, feeds: dict[str, Feed], on: int | None) -> Engine:

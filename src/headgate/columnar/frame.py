@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from headgate.columnar.column import Column, Mask, Rows, glued, nothing
 from headgate.columnar.evaluate import holds
 from headgate.columnar.plan import StreamPlan
-from headgate.decision.timeline.tuples import Tuples
+from headgate.decision.timeline.tuples import Span, Tuples
 from headgate.model.datatype import DataType
 from headgate.model.expression.nodes import ColumnRef, Expression
 from headgate.model.schema import StreamSchema
@@ -77,6 +77,7 @@ class Part:
         known: NDArray[np.int64] | None = None,
         derived: Mapping[int, Column] | None = None,
         uids: NDArray[np.int64] | None = None,
+        within: Span | None = None,
     ) -> None:
         self.plan = plan
         self.times = times
@@ -88,6 +89,7 @@ class Part:
         self._own_raw = raw
         self._facts = facts
         self._known = known
+        self._within = within
         self._decided: dict[int, tuple[Mask, Mask | None]] = {}
 
     def __len__(self) -> int:
@@ -102,14 +104,24 @@ class Part:
         """Whether the tuples have just arrived and are as they came."""
         return self._facts is None
 
+    @property
+    def within(self) -> Span:
+        """Times that none of the tuples lies outside of; some of them take this over, and need not be looked at."""
+        if self._within is None:
+            self._within = Tuples(self.times).span
+        return self._within
+
     def tuples(self) -> Tuples:
         """The tuples as a timeline looks at them."""
         if self.stream.tid is None or not self.stream.governed:
-            return Tuples(self.times)
+            return self.moments()
         tid = self.raw[self.stream.tid]
-        if tid.valid is None and tid.type in (DataType.INT, DataType.BIGINT):
-            return Tuples(self.times, tid.values)
-        return Tuples(self.times, tid.to_list())
+        plain = tid.valid is None and tid.type in (DataType.INT, DataType.BIGINT)
+        return Tuples(self.times, tid.values if plain else tid.to_list(), within=self.within)
+
+    def moments(self) -> Tuples:
+        """The same without their ids."""
+        return Tuples(self.times, within=self.within)
 
     def fact(self, number: int) -> tuple[Mask, Mask | None]:
         """Where the fact is true, and where it is not known because the tuple arrived before the policy did."""
@@ -156,6 +168,7 @@ class Part:
             None if self._known is None else self._known[rows],
             None if self.derived is None else {number: one.take(rows) for number, one in self.derived.items()},
             self.uids[rows],
+            self.within,
         )
 
 
@@ -208,6 +221,14 @@ class Frame:
             None if self.now_is_own else self.now[rows],
             None if self.now_is_own else self.windows[rows],
         )
+
+    @property
+    def within(self) -> Span | None:
+        """Times that `now` does not lie outside of, where they are known without looking."""
+        if self.now is not self.times:
+            return None
+        spans = [part.within for part in self.parts.values()]
+        return max(first for first, _ in spans), max(last for _, last in spans)
 
     def remember(self, key: object, make: Callable[[], T]) -> T:
         """What was computed under this key, or else is now."""

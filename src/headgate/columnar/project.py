@@ -15,7 +15,7 @@ from headgate.columnar.plan import ClassPlan
 from headgate.columnar.result import Produced
 from headgate.columnar.view import OPEN_STREAM, View
 from headgate.decision.timeline.audience import Audience
-from headgate.decision.timeline.tuples import Tuples
+from headgate.decision.timeline.tuples import Span, Tuples
 from headgate.decision.timeline.version import Version
 from headgate.model.datatype import DataType, Value
 from headgate.model.expression.nodes import ColumnRef, Expression
@@ -150,12 +150,12 @@ def derive(part: Part) -> dict[int, Column]:
     return made
 
 
-def with_members(one: Produced, version: Version) -> Produced:
-    """The terminal switch: who of the class has access at each result's time."""
+def with_members(one: Produced, version: Version, within: Span | None = None) -> Produced:
+    """The terminal switch: who of the class has access at each result's time, all of which lie `within`."""
     if not one.owner.punctuated or not len(one):
         return one
     audiences = [Audience(one.owner.query, frozenset(), frozenset([member])) for member in one.owner.members]
-    sight = version.visible(OPEN_STREAM, ["ts"], audiences, Tuples(one.times))["ts"]
+    sight = version.visible(OPEN_STREAM, ["ts"], audiences, Tuples(one.times, within=within))["ts"]
     if sight.constant == (1 << len(audiences)) - 1:
         return one
     members = np.array(sight.bitmaps, np.int64)[sight.numbers]
@@ -178,4 +178,5 @@ def produced(view: View, rows: Rows, version: Version) -> Produced:
     """The rows of a class for these combinations, judged at their own time."""
     owner: ClassPlan = view.entry.owner
     columns, omitted = projected(view, rows)
-    return with_members(Produced(owner, view.frame.now[rows], tuple(columns), None, omitted), version)
+    made = Produced(owner, view.frame.now[rows], tuple(columns), None, omitted)
+    return with_members(made, version, view.frame.within)

@@ -12,7 +12,6 @@ from headgate.columnar.evaluate import Cells, evaluate, holds
 from headgate.columnar.frame import Bits, Frame, Part
 from headgate.columnar.plan import BlockPlan, ClassPlan, Entry, GuardClause, UseGuard
 from headgate.decision.timeline.audience import Audience, Sight
-from headgate.decision.timeline.tuples import Tuples
 from headgate.decision.timeline.version import Version
 from headgate.model.datatype import DataType
 from headgate.model.expression.nodes import ColumnRef, Expression, columns_of
@@ -62,17 +61,14 @@ class Sights:
         if audience.subscribers is None:
             return None
         part = self._frame.parts[alias]
-        sight = self.version.visible(OPEN_STREAM, ["ts"], (audience,), Tuples(part.times))["ts"]
-        mask = sight.of(0)
-        return None if mask.all() else mask
+        return self.version.visible(OPEN_STREAM, ["ts"], (audience,), part.moments())["ts"].unless_all(0)
 
     def _mask(self, sight: Sight, number: int) -> Mask | None:
         # Classes that the same bitmaps let in get the same mask, and with it each other's results.
         pattern = tuple(bits >> number & 1 for bits in sight.bitmaps)
         key = (id(sight), pattern)
         if key not in self._masks:
-            mask = sight.of(number)
-            self._masks[key] = None if mask.all() else mask
+            self._masks[key] = sight.unless_all(number)
         return self._masks[key]
 
 

@@ -21,12 +21,15 @@ def drawn(seed: int, kind: str):
     count = random.choice((0, 1, 5, 12))
     times = [random.randint(-1, 15) for _ in range(count)]
     times = sorted(times) if random.random() < 0.5 else times
-    if random.random() < 0.3:
-        tids = [random.randint(0, 3) for _ in times]
-        tuples = Tuples.of(np.array(times, np.int64), np.array(tids, np.int64))
-    else:
-        tids = [random.choice(TIDS) for _ in times]
-        tuples = Tuples.of(times, tids)
+    numbered = random.random() < 0.3
+    tids = [random.randint(0, 3) if numbered else random.choice(TIDS) for _ in times]
+    # Whoever made them may know within which times they lie, if not exactly.
+    within = (min(times) - random.randint(0, 3), max(times) + random.randint(0, 3)) if times else None
+    tuples = Tuples(
+        np.array(times, np.int64),
+        np.array(tids, np.int64) if numbered else tids,
+        within=within if random.random() < 0.5 else None,
+    )
     if kind == "own":
         return tuples, tids, times, None
     if kind == "one":
@@ -72,6 +75,7 @@ def test_property_audiences_see_what_the_reference_lets_them(said, seed, retroac
     seen = both.timeline.version.visible(one, ATTRIBUTES, audiences, tuples, now)
     for attribute in ATTRIBUTES:
         columns = [seen[attribute].of(number) for number in range(len(audiences))]
+        unless_all = [seen[attribute].unless_all(number) for number in range(len(audiences))]
         words = seen[attribute].words(len(audiences))
         anybody = seen[attribute].by_anybody()
         for row, (tid, time, moment) in enumerate(zip(tids, tuples.times.tolist(), nows, strict=True)):
@@ -79,6 +83,7 @@ def test_property_audiences_see_what_the_reference_lets_them(said, seed, retroac
             expected = [_sees(both.expected, audience, cell, moment) for audience in audiences]
             assert [bool(column[row]) for column in columns] == expected
             assert bool(anybody[row]) == any(expected)
+            assert [one is None or bool(one[row]) for one in unless_all] == expected
             assert seen[attribute].bitmaps[seen[attribute].numbers[row]] == int(words[row, 0])
             assert [bool(int(words[row, 0]) >> number & 1) for number in range(len(audiences))] == expected
 

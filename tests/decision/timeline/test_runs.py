@@ -7,12 +7,13 @@ import pytest
 
 from headgate.decision.timeline.runs import Runs
 from headgate.decision.timeline.steps import Steps
+from headgate.decision.timeline.tuples import Tuples
 
 STEPS = Steps.of([10, 20, 30], [0, 1, 2, 3])
 
 
 def of(times: list[int], in_order: bool = True) -> Runs:
-    return Runs.of(STEPS, np.array(times, np.int64), in_order)
+    return Runs.of(STEPS, Tuples(np.array(times, np.int64), in_order=in_order))
 
 
 def test_between_two_boundaries_there_is_one_run() -> None:
@@ -31,6 +32,12 @@ def test_out_of_order_each_tuple_has_its_own_number() -> None:
     runs = of([31, 5, 11], in_order=False)
     assert runs.lengths is None
     assert runs.dense().tolist() == [3, 0, 1]
+
+
+def test_tuples_that_are_known_to_lie_between_two_boundaries_are_not_looked_at() -> None:
+    runs = Runs.of(STEPS, Tuples(np.array([99, 99], np.int64), within=(11, 20)))
+    assert runs.constant
+    assert runs.dense().tolist() == [1, 1]
 
 
 def test_a_table_is_looked_up_for_each_run_and_spread() -> None:

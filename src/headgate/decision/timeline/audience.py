@@ -59,6 +59,14 @@ class Sight:
         """Which tuples one audience sees."""
         return self.runs.translated(np.array([bool(one >> audience & 1) for one in self.bitmaps], bool))
 
+    def unless_all(self, audience: int) -> NDArray[np.bool_] | None:
+        """Which tuples one audience sees; None if all."""
+        constant = self.constant
+        if constant is not None and constant >> audience & 1:
+            return None
+        mask = self.of(audience)
+        return None if mask.all() else mask
+
     def by_anybody(self) -> NDArray[np.bool_]:
         """Which tuples some audience sees."""
         return self.runs.translated(np.array([bool(one) for one in self.bitmaps], bool))

@@ -61,7 +61,7 @@ def answered(asked: Asked, tuples: Tuples, now: Now, table: Callable[[Part], Ste
     for rows, own in _by_patterns(asked, tuples):
         for chosen, moment in _by_now(asked, rows, now):
             part = Part(tuples if chosen is None else tuples.rows(chosen), own, moment)
-            found = Runs.of(table(part), part.tuples.times, part.tuples.in_order)
+            found = Runs.of(table(part), part.tuples)
             answers = found if chosen is None else _overwritten(answers, chosen, found, len(tuples))
     return answers
 

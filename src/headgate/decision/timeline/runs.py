@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate.decision.timeline.steps import Numbers, Steps, Times
+from headgate.decision.timeline.tuples import Tuples
 
 Word = TypeVar("Word", bound=np.generic)
 
@@ -25,19 +26,20 @@ class Runs:
     lengths: Times | None = None
 
     @staticmethod
-    def of(steps: Steps, times: Times, in_order: bool) -> Runs:
-        """The answers of a segment table for a column of times.
+    def of(steps: Steps, tuples: Tuples) -> Runs:
+        """The answers of a segment table for the times of tuples.
 
         In a column that is in order it is the boundaries that are looked for, not the times: there are fewer of them,
         and what lies between two is one run.
         """
+        times = tuples.times
         if not len(times):
             return Runs(steps.at_each(times))
-        if not in_order:
-            near = steps.between(int(times.min()), int(times.max()))
-            whole = np.array([len(times)], np.int64)
-            return Runs(near.numbers, whole) if len(near) == 1 else Runs(near.at_each(times))
-        near = steps.between(int(times[0]), int(times[-1]))
+        near = steps.between(*tuples.span)
+        if len(near) == 1:
+            return Runs(near.numbers, np.array([len(times)], np.int64))
+        if not tuples.in_order:
+            return Runs(near.at_each(times))
         ends = np.empty(len(near) + 1, np.int64)
         ends[0], ends[-1] = 0, len(times)
         ends[1:-1] = times.searchsorted(near.boundaries, side="right")

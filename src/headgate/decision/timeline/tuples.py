@@ -14,6 +14,8 @@ from headgate.model.instant import Instant
 
 _SPREAD = 4
 
+Span = tuple[Instant, Instant]
+
 
 class Tuples:
     """Tuples of one stream; without ids only punctuations for every tuple speak of them."""
@@ -23,9 +25,11 @@ class Tuples:
         times: Times,
         ids: Sequence[Value] | NDArray[np.int64] | None = None,
         in_order: bool | None = None,
+        within: Span | None = None,
     ) -> None:
         self.times = times
-        self.in_order = bool((times[1:] >= times[:-1]).all()) if in_order is None else in_order
+        self._in_order = in_order
+        self._within = within
         self._ids = ids
 
     @staticmethod
@@ -37,8 +41,20 @@ class Tuples:
         return len(self.times)
 
     @cached_property
-    def span(self) -> tuple[Instant, Instant]:
-        """The first and the last of the times; of no tuples, any."""
+    def in_order(self) -> bool:
+        """Whether each comes no earlier than the one before it."""
+        if self._in_order is not None:
+            return self._in_order
+        return bool((self.times[1:] >= self.times[:-1]).all())
+
+    @cached_property
+    def span(self) -> Span:
+        """Times that none of the tuples lies outside of: what its maker knew, else the first and the last of them.
+
+        What is known beforehand spares looking at the tuples where no punctuation lies between.
+        """
+        if self._within is not None:
+            return self._within
         if not len(self.times):
             return 0, 0
         if self.in_order:
@@ -63,7 +79,7 @@ class Tuples:
 
     def rows(self, chosen: NDArray[np.int64]) -> Tuples:
         """The times of some of the tuples; chosen rows keep their order."""
-        return Tuples(self.times[chosen], in_order=self.in_order)
+        return Tuples(self.times[chosen], in_order=self._in_order, within=self._within)
 
 
 def _encoded_array(ids: NDArray[np.int64]) -> tuple[tuple[Value, ...], NDArray[np.int64]]:
