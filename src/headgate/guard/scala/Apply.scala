@@ -21,6 +21,8 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
 
   private var count = 0
   private val carried = mutable.Map.empty[String, Attribute]
+  /** Common table expressions that stand as they did. Definitions come before what refers to them. */
+  private val untouched = mutable.Set.empty[Long]
   private var fenced = true
   private val quiet = new Quiet(ids("quiet"), numbers)
 
@@ -58,12 +60,21 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
       case _: Union | _: SetOperation => below.headOption.map(_._2).getOrElse(Map.empty)
       case _ => below.flatMap(_._2).toMap ++ lateral
     }
-    if (Apply.positional(plan)) return instance(plan, plan.withNewChildren(children(plan, below)))
+    plan match {
+      case reference: CTERelationRef if untouched(reference.cteId) => return (plan, Map.empty)
+      case _ if Apply.positional(plan) => return instance(plan, plan.withNewChildren(children(plan, below)))
+      case _ =>
+    }
     val pointed = repoint(quiet(plan), inside.iterator, renamed).withNewChildren(children(plan, below))
     val changed = operator(id, plan, pointed)
     val left = renamed.filter { case (old, _) => plan.output.exists(_.exprId == old) }
     val (guarded, cells) = guard(id, plan, changed)
-    mask(id, plan, guarded, left ++ cells)
+    val done = mask(id, plan, guarded, left ++ cells)
+    plan match {
+      case definition: CTERelationDef if done._1 eq plan => untouched += definition.id
+      case _ =>
+    }
+    done
   }
 
   private def children(plan: LogicalPlan, below: Seq[(LogicalPlan, Renamed)]): Seq[LogicalPlan] = plan match {
