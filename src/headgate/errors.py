@@ -16,6 +16,7 @@ A refusal by policy is not here: it is a result with reasons, not an exception.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,19 @@ class Place:
 
 class HeadgateError(Exception):
     """The root: every error that Headgate raises on purpose."""
+
+
+FAILURES: Final = (
+    HeadgateError,
+    ArithmeticError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    AssertionError,
+    RecursionError,
+)
+"""What can go wrong while something is decided, our own mistakes included. Whoever decides takes it for a deny."""
 
 
 class InputError(HeadgateError):

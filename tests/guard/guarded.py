@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -149,3 +151,20 @@ def spying_udf(path: Path) -> Any:
         return True
 
     return udf(spy, BooleanType())
+
+
+def printed(program: str, folder: Path, *arguments: str) -> Any:
+    """What a program with a Spark of its own prints, as JSON in a line that begins with `answers`."""
+    file = folder / "program.py"
+    file.write_text(program)
+    done = subprocess.run(
+        [sys.executable, str(file), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=folder,
+        env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable},
+    )
+    found = next((line for line in done.stdout.splitlines() if line.startswith("answers ")), None)
+    assert found is not None, done.stderr[-3000:]
+    return json.loads(found.removeprefix("answers "))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from guarded import printed
 from standalone import cluster
 
 __all__ = ["cluster"]  # a fixture
@@ -51,19 +48,7 @@ spark.stop()
 @pytest.mark.parametrize("whole", ["true", "false"])
 def test_guards_and_silenced_errors_run_in_executors(cluster: str, tmp_path: Path, whole: str) -> None:
     """With whole stages compiled into code at the driver, and with expressions that are sent to executors."""
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    done = subprocess.run(
-        [sys.executable, str(program), cluster, str(tmp_path), whole],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        cwd=tmp_path,
-        env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable},
-    )
-    found = next((line for line in done.stdout.splitlines() if line.startswith("answers ")), None)
-    assert found is not None, done.stderr[-3000:]
-    cells, doubled, counted = json.loads(found.removeprefix("answers "))
+    cells, doubled, counted = printed(PROGRAM, tmp_path, cluster, str(tmp_path), whole)
     assert cells == [[1, 50], [2, 60], [3, None]]
     assert doubled == [[2, 120], [3, None]]
     assert counted == [["A", 2], ["B", 0]], "what fails is NULL and not counted"

@@ -17,13 +17,15 @@ import pytest
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
 
 
-def _await_log(path: Path, pattern: str, process: subprocess.Popen[bytes]) -> None:
+def await_log(path: Path, pattern: str, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a process has written this into its log."""
     for _ in range(600):
         if path.exists() and re.search(pattern, path.read_text(errors="replace")):
             return
@@ -36,7 +38,7 @@ def _await_log(path: Path, pattern: str, process: subprocess.Popen[bytes]) -> No
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a master with two workers of one core each."""
     folder = tmp_path_factory.mktemp("cluster")
-    port, here = _free_port(), {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    port, here = free_port(), {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     address = f"spark://127.0.0.1:{port}"
     node = "org.apache.spark.deploy"
     commands = {
@@ -59,7 +61,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                 )
             running.append(one)
             ready = "I have been elected leader" if name == "master" else "Successfully registered with master"
-            _await_log(log, ready, one)
+            await_log(log, ready, one)
         yield address
     finally:
         for one in reversed(running):

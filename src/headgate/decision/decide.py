@@ -13,7 +13,7 @@ from itertools import product
 
 from headgate.decision.guard import OPEN, Clause, Guard
 from headgate.decision.index import PolicyIndex
-from headgate.errors import HeadgateError
+from headgate.errors import FAILURES
 from headgate.model.duration import Extent
 from headgate.model.expression.print import to_text
 from headgate.model.expression.transform import rename_sources
@@ -92,15 +92,7 @@ class Decider:
         """The decision on a request."""
         try:
             return self._decide(request)
-        except (
-            HeadgateError,
-            ArithmeticError,
-            LookupError,
-            TypeError,
-            ValueError,
-            AttributeError,
-            RecursionError,
-        ) as error:
+        except FAILURES as error:
             # INVARIANT: a failure while deciding is a deny.
             reason = Reason("deny", "", f"the decision failed: {error}", self.version)
             denied = {use: Guard() for use in request.uses}

@@ -16,7 +16,7 @@ from threading import Lock
 from uuid import uuid4
 
 from headgate.decision.decide import Decider
-from headgate.errors import HeadgateError, InputError, UnknownNameError
+from headgate.errors import FAILURES, InputError, UnknownNameError
 from headgate.guard.closed import objections
 from headgate.guard.compliance import Access, Compliance
 from headgate.guard.objects import Objects
@@ -147,16 +147,7 @@ class Guard:
             description = read_description(text)
             name = description.user
             return self._decide(description, self.user(name), environment, version)
-        except (
-            HeadgateError,
-            ArithmeticError,
-            LookupError,
-            TypeError,
-            ValueError,
-            AttributeError,
-            RecursionError,
-            AssertionError,
-        ) as error:
+        except FAILURES as error:
             # INVARIANT: a failure while deciding is a refusal.
             message = error.message if isinstance(error, InputError) else type(error).__name__
             return _Decided(None, environment, Outcome(name, False, (f"the decision failed: {message}",)))

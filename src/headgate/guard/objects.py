@@ -71,7 +71,7 @@ class Objects:
                 return self._by_paths(facts["paths"])
             case "jdbc":
                 return self._by_address(facts["url"], facts["name"])
-            case "v2":
+            case "v1" | "v2":
                 return self._by_options(facts["class"], facts["options"])
         return None
 
@@ -135,6 +135,7 @@ _FORMATS = {
     "org.apache.spark.sql.execution.streaming.sources.RateStreamTable": "rate",
     "org.apache.spark.sql.execution.streaming.sources.RatePerMicroBatchTable": "rate-micro-batch",
     "org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaTable": "kafka",
+    "org.apache.spark.sql.kafka010.KafkaRelation": "kafka",  # read at once, not as a stream
 }
 
 _FILE_FORMATS = {

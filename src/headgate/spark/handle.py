@@ -9,17 +9,7 @@ from functools import reduce
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    BooleanType,
-    DateType,
-    DoubleType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql.types import TimestampType
 
 from headgate.algebra.operators import RESULT_TIME
 from headgate.algebra.query import Query
@@ -33,18 +23,9 @@ from headgate.spark.layout import spark_schema
 from headgate.spark.packing import as_rows, read_packed
 from headgate.spark.planning import Seat
 from headgate.spark.result_log import ResultLog
+from headgate.spark.types import SPARK_TYPES, struct_of
 
 Row = dict[str, Value]
-
-_SPARK = {
-    DataType.STRING: StringType(),
-    DataType.INT: IntegerType(),
-    DataType.BIGINT: LongType(),
-    DataType.DOUBLE: DoubleType(),
-    DataType.BOOLEAN: BooleanType(),
-    DataType.TIMESTAMP: TimestampType(),
-    DataType.DATE: DateType(),
-}
 
 
 class Handle:
@@ -151,8 +132,7 @@ class Handle:
         ]
         if not parts:
             fields = [(field.name, field.type) for field in self.query.plan.schema]
-            schema = StructType([StructField(name, _SPARK[kind]) for name, kind in fields])
-            return spark.createDataFrame([], schema.add(RESULT_TIME, TimestampType()))
+            return spark.createDataFrame([], struct_of(fields).add(RESULT_TIME, TimestampType()))
         return reduce(DataFrame.unionAll, parts)
 
     def _seats(self, log: ResultLog, plan: int) -> list[Seat]:
@@ -195,4 +175,4 @@ def _typed(column: Column, kind: DataType) -> Column:
         return F.timestamp_micros(column)
     if kind is DataType.DATE:
         return F.date_from_unix_date(column.cast("int"))
-    return column.cast(_SPARK[kind])
+    return column.cast(SPARK_TYPES[kind])

@@ -33,6 +33,7 @@ from headgate.errors import InputError
 from headgate.model.datatype import DataType
 from headgate.model.schema import StreamSchema
 from headgate.spark.layout import spark_type
+from headgate.spark.types import struct_of
 
 PUSH = "push"
 LINE_FORMATS = frozenset({"json", "text", "kafka", "socket"})
@@ -137,22 +138,8 @@ def _load(spark: SparkSession, source: SourceSpec, stream: StreamSchema | None =
     for name, value in source.options.items():
         reader = reader.option(name, value)
     if stream is not None and source.format in ("parquet", "orc", "csv", "avro"):
-        reader = reader.schema(_declared(stream))
+        reader = reader.schema(struct_of((one.name, one.type) for one in stream.columns))
     return reader.load(source.path) if source.path is not None else reader.load()
-
-
-def _declared(stream: StreamSchema) -> StructType:
-    """The schema that a file of the stream is expected to have."""
-    kinds = {
-        DataType.STRING: StringType(),
-        DataType.INT: IntegerType(),
-        DataType.BIGINT: LongType(),
-        DataType.DOUBLE: DoubleType(),
-        DataType.BOOLEAN: BooleanType(),
-        DataType.TIMESTAMP: TimestampType(),
-        DataType.DATE: DateType(),
-    }
-    return StructType([StructField(one.name, kinds[one.type]) for one in stream.columns])
 
 
 _TAKEN = {

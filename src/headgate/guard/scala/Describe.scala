@@ -155,6 +155,7 @@ object Names {
     "org.apache.spark.sql.catalyst.expressions.",
     "org.apache.spark.sql.catalyst.plans.logical.",
     "org.apache.spark.sql.catalyst.streaming.",
+    "org.apache.spark.sql.catalyst.catalog.",
     "org.apache.spark.sql.catalyst.analysis.",
     "org.apache.spark.sql.execution.",
     "org.apache.spark.sql.headgate."

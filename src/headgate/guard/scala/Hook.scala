@@ -155,7 +155,7 @@ object Hook {
       val identifier = state.sqlParser.parseTableIdentifier(name)
       if (state.catalog.tableExists(identifier)) {
         val table = state.catalog.getTableMetadata(identifier)
-        table.storage.locationUri.foreach(uri => found.putArray(name).add(uri.toString).add(table.provider.getOrElse("")))
+        table.storage.locationUri.foreach(uri => found.putArray(name).add(uri.toString).add(Sources.format(table)))
       }
     }
     json.writeValueAsString(found)

@@ -2,6 +2,7 @@ package org.apache.spark.sql.headgate
 
 import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, HiveTableRelation}
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -11,6 +12,7 @@ import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCRelation
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation, FileTable, StreamingDataSourceV2Relation, StreamingDataSourceV2ScanRelation}
 import org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTable
+import org.apache.spark.sql.sources.BaseRelation
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** What the leaves of a plan read, and what its commands touch. */
@@ -29,7 +31,10 @@ object Sources {
           result.put("source", "jdbc")
           result.put("url", jdbc.jdbcOptions.url)
           result.put("name", jdbc.jdbcOptions.tableOrQuery)
-        case other => result.put("source", other.getClass.getName)
+        case other =>
+          result.put("source", "v1").put("class", other.getClass.getName)
+          val known = result.putObject("options")
+          asked(other).foreach { case (key, value) => known.put(key.toLowerCase, value) }
       }
     case relation: HiveTableRelation =>
       result.put("source", "hive")
@@ -39,6 +44,24 @@ object Sources {
     case relation: StreamingDataSourceV2ScanRelation => describe(relation.relation, result)
     case relation: StreamingDataSourceV2Relation => second(relation.table, relation.identifier, relation.options, result)
     case _ =>
+  }
+
+  /** What a relation of a connector was asked for. These are not on every class path, so that what they remember is found
+    * by name; of what is not found nothing is known, and the relation is none that anybody spoke of.
+    */
+  private def asked(relation: BaseRelation): Map[String, String] = Try {
+    val options = relation.getClass.getDeclaredFields.find(_.getName.endsWith("sourceOptions")).get
+    options.setAccessible(true)
+    options.get(relation).asInstanceOf[Map[String, String]]
+  }.getOrElse(Map.empty)
+
+  /** How the files of a catalog table are to be read. Hive says it by the class that reads them. */
+  def format(table: CatalogTable): String = {
+    val reader = table.storage.inputFormat.getOrElse("").toLowerCase
+    table.provider.getOrElse("").toLowerCase match {
+      case "hive" => Seq("parquet", "orc").find(reader.contains).getOrElse("hive")
+      case other => other
+    }
   }
 
   private def table(found: CatalogTable, result: ObjectNode): Unit = {
