@@ -107,11 +107,18 @@ def test_a_decision_point_that_fails_is_a_refusal(world, monkeypatch, question) 
         ann.sql("SELECT id FROM emp").collect()
 
 
-@pytest.mark.parametrize("answer", ["", "null", "[]", "{}", "not json", '{"guards": {}}', '{"permit": true}'])
-def test_an_answer_that_is_no_decision_is_a_refusal(world, monkeypatch, answer) -> None:
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        *[(one, "the decision point gave no decision") for one in ("", "null", "[]", "{}", '{"guards": {}}')],
+        ("not json", "the decision point cannot be reached"),
+        ('{"permit": true}', "the decision cannot be applied to this plan"),
+    ],
+)
+def test_an_answer_that_is_no_decision_is_a_refusal(world, monkeypatch, answer, words) -> None:
     ann = world.session("ann", OWN)
     monkeypatch.setattr(gateway.POINT, "decide", lambda *_: answer)
-    with refused():
+    with refused(words):
         ann.sql("SELECT id FROM emp").collect()
 
 
