@@ -118,6 +118,26 @@ def test_an_engine_that_fails_withdraws() -> None:
     assert (found.effect, answer.handle.closed) == (Effect.WITHDRAWN, "the engine failed: RuntimeError")
 
 
+@pytest.mark.parametrize("mistake", [AttributeError, AssertionError, RuntimeError, OSError, InputError])
+def test_a_query_that_cannot_be_decided_again_is_withdrawn_and_the_others_follow(
+    mistake: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = framework(policy("p", user=None))
+    mine, theirs = system.ask(), system.ask(user=PRESS)
+
+    def failing_for_lta(access, *others):
+        if access.user == LTA:
+            raise mistake("a value of the data")
+        return authorise(access, *others)
+
+    monkeypatch.setattr("headgate.delivery.enforcement_point.authorise", failing_for_lta)
+    system.point.change_policies([policy("p", mapped("rain"), user=None)])
+    assert mine.handle.closed == f"it could not be decided again: {mistake.__name__}"
+    system.rain(4)
+    assert mine.handle.read().rows == ()
+    assert system.rows(theirs) == [{"rain": 4}]
+
+
 def test_a_closed_handle_takes_nothing_whatever_the_engine_sends() -> None:
     system = framework(policy("p"))
     answer = system.ask()

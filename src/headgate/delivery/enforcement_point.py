@@ -19,7 +19,7 @@ from headgate.delivery.handle import Handle, Page
 from headgate.delivery.policy_book import AnyPolicy, PolicyBook, PolicyChange
 from headgate.delivery.query_graphs import LiveQuery, QueryGraphs, Redecided
 from headgate.delivery.statements import stream_statements
-from headgate.errors import FAILURES, UnknownNameError
+from headgate.errors import UnknownNameError
 from headgate.model.schema import StreamCatalog, StreamSchema
 from headgate.rewrite.obligation.graph import WindowsRule
 
@@ -126,8 +126,8 @@ class EnforcementPoint:
         try:
             authorisation = authorise(live.access, change.after, self.streams, self._windows)
             refused = self._refused(live.access, authorisation, self.streams.stream(live.access.stream), uri)
-        except FAILURES as error:
-            # INVARIANT: a query that cannot be decided any more does not run any more.
+        except Exception as error:
+            # INVARIANT: a query that cannot be decided any more does not run any more, and the others follow.
             refused = (f"it could not be decided again: {type(error).__name__}",)
             authorisation = Authorisation(Verdict.DENIED)
         if refused:

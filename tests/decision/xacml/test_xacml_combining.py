@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from xacml_documents import EMPTY, V1, V3, V11
 
 from headgate.decision.xacml import Decision, Effect, Obligation
-from headgate.decision.xacml.child import Child
+from headgate.decision.xacml.child import Child, Closures
 from headgate.decision.xacml.combining import POLICY_ALGORITHMS, RULE_ALGORITHMS, Combine
 from headgate.decision.xacml.context import Context
 from headgate.decision.xacml.outcome import Outcome, Status
@@ -104,7 +104,7 @@ def child(decision: Decision, name: str = "o", *, applies: bool | Status = True)
     duties = (Obligation(name, effect),) if decision in (P, D) and effect is not None else ()
     status = Status("error", name) if decision in ERRORS else Status()
     outcome = Outcome(decision, status, duties)
-    return Child(lambda _context: applies, lambda _context: outcome, Target(), effect)
+    return Closures(lambda _context: applies, lambda _context: outcome, Target(), effect)
 
 
 def combined(combine: Combine, seen: list[Decision]) -> Outcome:

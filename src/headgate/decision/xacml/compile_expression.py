@@ -6,6 +6,7 @@ A policy whose types do not go together is refused when it is loaded: at run tim
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from headgate.decision.xacml import content
@@ -142,6 +143,7 @@ def attribute_key(designator: Designator) -> AttributeKey:
     return (designator.category, designator.attribute_id, designator.data_type, designator.issuer)
 
 
+@lru_cache(maxsize=4096)
 def compile_designator(designator: Designator) -> Run:
     key = attribute_key(designator)
     if not designator.must_be_present:

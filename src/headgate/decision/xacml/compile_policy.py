@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from headgate.decision.xacml.child import Child
+from headgate.decision.xacml.child import Child, Closures, Matched
 from headgate.decision.xacml.combining import POLICY_ALGORITHMS, RULE_ALGORITHMS, Combine
+from headgate.decision.xacml.compile_duties import Yield, compile_duties
 from headgate.decision.xacml.compile_expression import ExpressionCompiler
 from headgate.decision.xacml.compile_target import compile_target
 from headgate.decision.xacml.context import Context
@@ -15,11 +17,9 @@ from headgate.decision.xacml.identifiers import STATUS_PROCESSING_ERROR
 from headgate.decision.xacml.index import Select, build_index
 from headgate.decision.xacml.outcome import (
     NOT_APPLICABLE,
-    Assignment,
     Decision,
     Effect,
     EvaluationError,
-    Obligation,
     Outcome,
     PolicyIdentifier,
     Status,
@@ -27,10 +27,8 @@ from headgate.decision.xacml.outcome import (
 from headgate.decision.xacml.repository import Repository
 from headgate.decision.xacml.sharing import may_share_rule
 from headgate.decision.xacml.syntax import (
-    AssignmentExpression,
     Dialect,
     Expression,
-    ObligationExpression,
     Policy,
     PolicySet,
     Reference,
@@ -38,9 +36,6 @@ from headgate.decision.xacml.syntax import (
     Target,
 )
 from headgate.errors import InputError, Place, TypeMismatchError, UnknownNameError
-
-Duties = tuple[tuple[Obligation, ...], tuple[Obligation, ...]]
-"""Obligations and advice."""
 
 _DEEPEST_REFERENCES = 30
 
@@ -50,10 +45,14 @@ class PolicyCompiler:
 
     def __init__(self, repository: Repository, *, indexed: bool = True) -> None:
         self._repository = repository
-        self.file = build_index if indexed else _all_of
+        self._indexed = indexed
         self._referenced: dict[int, Child] = {}
         self._rules: dict[tuple[Effect, Target, Expression | None], Child] = {}
         self._open: list[Policy | PolicySet] = []
+
+    def index(self, children: Sequence[Child]) -> Select | None:
+        """What finds the children that a request concerns; None if all of them are to be asked."""
+        return build_index(children) if self._indexed else None
 
     def compile(self, policy: Policy | PolicySet | Reference) -> Child:
         match policy:
@@ -67,9 +66,9 @@ class PolicyCompiler:
     def _policy(self, policy: Policy) -> Child:
         expressions = ExpressionCompiler(policy.variables)
         expressions.check_variables()
-        children = [self._rule(rule, expressions) for rule in policy.rules]
         combine = _algorithm(RULE_ALGORITHMS, policy.algorithm, policy.place)
-        return _assemble(policy, self.file(children), combine, _compile_duties(policy.obligations, expressions))
+        children = tuple(self._rule(rule, expressions) for rule in policy.rules)
+        return self._assemble(policy, children, combine, compile_duties(policy.obligations, expressions))
 
     def _rule(self, rule: Rule, expressions: ExpressionCompiler) -> Child:
         if not may_share_rule(rule):
@@ -82,11 +81,29 @@ class PolicyCompiler:
 
     def _policy_set(self, policy_set: PolicySet) -> Child:
         self._open.append(policy_set)
-        children = [self.compile(child) for child in policy_set.children]
+        children = tuple(self.compile(child) for child in policy_set.children)
         self._open.pop()
         combine = _algorithm(POLICY_ALGORITHMS, policy_set.algorithm, policy_set.place)
-        return _assemble(
-            policy_set, self.file(children), combine, _compile_duties(policy_set.obligations, ExpressionCompiler())
+        duties = compile_duties(policy_set.obligations, ExpressionCompiler())
+        return self._assemble(policy_set, children, combine, duties)
+
+    def _assemble(
+        self,
+        policy: Policy | PolicySet,
+        children: Sequence[Child],
+        combine: Combine,
+        duties: Mapping[Effect, Yield | None],
+    ) -> Child:
+        return _Combined(
+            compile_target(policy.target),
+            policy.target,
+            children,
+            self.index(children),
+            combine,
+            duties[Effect.PERMIT],
+            duties[Effect.DENY],
+            PolicyIdentifier(policy.id, policy.version, isinstance(policy, PolicySet)),
+            policy.dialect is Dialect.V2,
         )
 
     def _reference(self, reference: Reference) -> Child:
@@ -109,15 +126,10 @@ class PolicyCompiler:
         return compiled
 
 
-def _all_of(children: Sequence[Child]) -> Select:
-    ordered = tuple(children)
-    return lambda _context: ordered
-
-
 def _broken(message: str) -> Child:
     status = Status(STATUS_PROCESSING_ERROR, message)
     outcome = Outcome(Decision.INDETERMINATE_DP, status)
-    return Child(lambda _context: status, lambda _context: outcome, Target())
+    return Closures(lambda _context: status, lambda _context: outcome, Target())
 
 
 def _remembered(child: Child) -> Child:
@@ -131,7 +143,7 @@ def _remembered(child: Child) -> Child:
         assert isinstance(known, Outcome)
         return known
 
-    return Child(child.applies, evaluate, child.target)
+    return Closures(child.applies, evaluate, child.target)
 
 
 def _algorithm(algorithms: Mapping[str, Combine], uri: str, place: Place) -> Combine:
@@ -148,7 +160,7 @@ def _algorithm(algorithms: Mapping[str, Combine], uri: str, place: Place) -> Com
 def _compile_rule(rule: Rule, expressions: ExpressionCompiler) -> Child:
     target = compile_target(rule.target)
     condition = None if rule.condition is None else _condition(expressions.compile(rule.condition), rule)
-    duties = _compile_duties(rule.obligations, expressions)[rule.effect]
+    duties = compile_duties(rule.obligations, expressions)[rule.effect]
     decided, hidden = Outcome(rule.effect.decision), rule.effect.indeterminate
 
     def evaluate(context: Context) -> Outcome:
@@ -167,7 +179,7 @@ def _compile_rule(rule: Rule, expressions: ExpressionCompiler) -> Child:
             return Outcome(hidden, problem.status)
         return Outcome(decided.decision, decided.status, obligations, advice)
 
-    return Child(target, evaluate, rule.target, rule.effect)
+    return Closures(target, evaluate, rule.target, rule.effect)
 
 
 def _condition(compiled: Compiled, rule: Rule) -> Compiled:
@@ -180,28 +192,37 @@ def _condition(compiled: Compiled, rule: Rule) -> Compiled:
     return compiled
 
 
-def _assemble(
-    policy: Policy | PolicySet,
-    select: Select,
-    combine: Combine,
-    duties: Mapping[Effect, Callable[[Context], Duties] | None],
-) -> Child:
-    target = compile_target(policy.target)
-    identifier = PolicyIdentifier(policy.id, policy.version, isinstance(policy, PolicySet))
-    is_v2 = policy.dialect is Dialect.V2
-    on_permit, on_deny = duties[Effect.PERMIT], duties[Effect.DENY]
+@dataclass(frozen=True, slots=True)
+class _Combined:
+    """A policy or policy set. One flat object, not a closure of many cells: there may be thousands of them, and what
+    a decision walks through should stay small in the processor's caches."""
 
-    def evaluate(context: Context) -> Outcome:
-        matched = target(context)
+    applies: Callable[[Context], Matched]
+    target: Target
+    children: Sequence[Child]
+    select: Select | None
+    combine: Combine
+    on_permit: Yield | None
+    on_deny: Yield | None
+    identifier: PolicyIdentifier
+    is_v2: bool
+
+    @property
+    def effect(self) -> None:
+        return None
+
+    def evaluate(self, context: Context) -> Outcome:
+        matched = self.applies(context)
         if matched is False:
             return NOT_APPLICABLE
-        outcome = combine(select(context), context)
+        children = self.children if self.select is None else self.select(context)
+        outcome = self.combine(children, context)
         if matched is not True:
-            return _behind_error(outcome.decision, matched, is_v2=is_v2)
+            return _behind_error(outcome.decision, matched, is_v2=self.is_v2)
         if outcome.decision is Decision.PERMIT:
-            own, hidden = on_permit, Decision.INDETERMINATE_P
+            own, hidden = self.on_permit, Decision.INDETERMINATE_P
         elif outcome.decision is Decision.DENY:
-            own, hidden = on_deny, Decision.INDETERMINATE_D
+            own, hidden = self.on_deny, Decision.INDETERMINATE_D
         else:
             return outcome
         listed = context.request.return_policy_ids
@@ -216,10 +237,8 @@ def _assemble(
             outcome.status,
             outcome.obligations + obligations,
             outcome.advice + advice,
-            (*outcome.policies, identifier) if listed else (),
+            (*outcome.policies, self.identifier) if listed else (),
         )
-
-    return Child(target, evaluate, policy.target)
 
 
 def _behind_error(decision: Decision, status: Status, *, is_v2: bool) -> Outcome:
@@ -234,40 +253,3 @@ def _behind_error(decision: Decision, status: Status, *, is_v2: bool) -> Outcome
     elif decision is Decision.DENY:
         decision = Decision.INDETERMINATE_D
     return Outcome(decision, status)
-
-
-def _compile_duties(
-    expressions: Sequence[ObligationExpression], compiler: ExpressionCompiler
-) -> Mapping[Effect, Callable[[Context], Duties] | None]:
-    """For each effect, what yields the obligations and advice that go with it; None if there are none."""
-    compiled = [
-        (expression, [(assignment, compiler.compile(assignment.expression)) for assignment in expression.assignments])
-        for expression in expressions
-    ]
-
-    def for_effect(effect: Effect) -> Callable[[Context], Duties] | None:
-        members = [(expression, parts) for expression, parts in compiled if expression.applies_to is effect]
-        if not members:
-            return None
-
-        def run(context: Context) -> Duties:
-            obligations: list[Obligation] = []
-            advice: list[Obligation] = []
-            for expression, parts in members:
-                assignments = tuple(found for part, value in parts for found in _assign(part, value, context))
-                duty = Obligation(expression.id, effect, assignments)
-                (advice if expression.is_advice else obligations).append(duty)
-            return tuple(obligations), tuple(advice)
-
-        return run
-
-    return {effect: for_effect(effect) for effect in Effect}
-
-
-def _assign(part: AssignmentExpression, compiled: Compiled, context: Context) -> list[Assignment]:
-    """One assignment per value: a bag yields as many as it has members."""
-    value = compiled.run(context)
-    values = value if compiled.type.is_bag else (value,)
-    context.spend(len(values))
-    data_type = compiled.type.data_type
-    return [Assignment(part.attribute_id, data_type, each, part.category, part.issuer) for each in values]

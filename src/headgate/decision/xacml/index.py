@@ -53,46 +53,50 @@ class _File:
 
     find: Run
     by_value: dict[Any, _Drawer]
-    everything: tuple[int, ...]
+    everything: _Drawer
 
 
 @dataclass(frozen=True, slots=True)
 class _Drawer:
-    """Positions that are always candidates, and files for the others."""
+    """Children that are always candidates, with their positions, and files for the others."""
 
-    always: tuple[int, ...]
-    files: tuple[_File, ...]
+    always: tuple[Child, ...]
+    positions: tuple[int, ...]
+    files: tuple[_File, ...] = ()
 
-    def collect(self, context: Context, found: list[int]) -> None:
-        found.extend(self.always)
+    def collect(self, context: Context, opened: list[_Drawer]) -> None:
+        if self.always:
+            opened.append(self)
         for file in self.files:
             try:
                 values = file.find(context)
             except EvaluationError:
-                found.extend(file.everything)
+                opened.append(file.everything)
                 continue
             by_value = file.by_value
             for value in values:
                 drawer = by_value.get(value)
                 if drawer is not None:
-                    drawer.collect(context, found)
+                    drawer.collect(context, opened)
 
 
-def build_index(children: Sequence[Child]) -> Select:
-    """A function from a request to the children that may have something to say about it, in order."""
-    ordered = tuple(children)
+def build_index(ordered: Sequence[Child]) -> Select | None:
+    """A function from a request to the children that may have something to say about it, in order; None if that
+    would always be all of them."""
     if len(ordered) <= _SMALL:
-        return lambda _context: ordered
+        return None
     entries = [_Entry(position, tuple(_demands(child.target.any_ofs))) for position, child in enumerate(ordered)]
-    root = _drawer(entries, _DEEPEST)
+    root = _Filing(ordered).drawer(entries, _DEEPEST)
     if not root.files:
-        return lambda _context: ordered
+        return None
 
     def select(context: Context) -> Sequence[Child]:
-        found: list[int] = []
-        root.collect(context, found)
-        # An attribute with several values may lead to the same child twice.
-        return [ordered[position] for position in sorted(set(found))]
+        opened: list[_Drawer] = []
+        root.collect(context, opened)
+        if len(opened) == 1:
+            return opened[0].always
+        # Drawers keep their order each; an attribute with several values may lead to the same child twice.
+        return [ordered[position] for position in sorted({at for drawer in opened for at in drawer.positions})]
 
     return select
 
@@ -124,34 +128,46 @@ def _is_plain(match: Match) -> bool:
     return match.function_id in PLAIN_EQUALITIES and isinstance(match.attribute, Designator)
 
 
-def _drawer(entries: Sequence[_Entry], depth: int) -> _Drawer:
-    if len(entries) <= _SMALL or depth == 0:
-        return _Drawer(tuple(entry.position for entry in entries), ())
-    crowds, shares = _crowds(entries), _shares(entries)
-    always: list[int] = []
-    filed: dict[Designator, list[tuple[_Entry, _Demand]]] = {}
-    for entry in entries:
-        # What a request pays: the children found with this entry, and this entry's share in reading the attribute.
-        best = min(entry.demands, key=lambda demand: _crowd(crowds, demand) + shares[demand.designator], default=None)
-        # Filing by what everybody demands would only copy the drawer.
-        if best is None or _crowd(crowds, best) >= len(entries):
-            always.append(entry.position)
-        else:
-            filed.setdefault(best.designator, []).append((entry, best))
-    return _Drawer(tuple(always), tuple(_file(designator, members, depth) for designator, members in filed.items()))
+@dataclass(frozen=True, slots=True)
+class _Filing:
+    """Puts children into drawers."""
 
+    ordered: Sequence[Child]
 
-def _file(designator: Designator, members: Sequence[tuple[_Entry, _Demand]], depth: int) -> _File:
-    by_value: dict[Any, list[_Entry]] = {}
-    for entry, used in members:
-        rest = _Entry(entry.position, tuple(demand for demand in entry.demands if demand is not used))
-        for value in used.values:
-            by_value.setdefault(value, []).append(rest)
-    return _File(
-        compile_designator(designator),
-        {value: _drawer(entries, depth - 1) for value, entries in by_value.items()},
-        tuple(entry.position for entry, _ in members),
-    )
+    def drawer(self, entries: Sequence[_Entry], depth: int) -> _Drawer:
+        if len(entries) <= _SMALL or depth == 0:
+            return self._plain(entries)
+        crowds, shares = _crowds(entries), _shares(entries)
+        always: list[_Entry] = []
+        filed: dict[Designator, list[tuple[_Entry, _Demand]]] = {}
+        for entry in entries:
+            # What a request pays: the children found with this entry, and its share in reading the attribute.
+            best = min(
+                entry.demands, key=lambda demand: _crowd(crowds, demand) + shares[demand.designator], default=None
+            )
+            # Filing by what everybody demands would only copy the drawer.
+            if best is None or _crowd(crowds, best) >= len(entries):
+                always.append(entry)
+            else:
+                filed.setdefault(best.designator, []).append((entry, best))
+        files = tuple(self._file(designator, members, depth) for designator, members in filed.items())
+        return self._plain(always, files)
+
+    def _file(self, designator: Designator, members: Sequence[tuple[_Entry, _Demand]], depth: int) -> _File:
+        by_value: dict[Any, list[_Entry]] = {}
+        for entry, used in members:
+            rest = _Entry(entry.position, tuple(demand for demand in entry.demands if demand is not used))
+            for value in used.values:
+                by_value.setdefault(value, []).append(rest)
+        return _File(
+            compile_designator(designator),
+            {value: self.drawer(entries, depth - 1) for value, entries in by_value.items()},
+            self._plain([entry for entry, _ in members]),
+        )
+
+    def _plain(self, entries: Sequence[_Entry], files: tuple[_File, ...] = ()) -> _Drawer:
+        positions = tuple(entry.position for entry in entries)
+        return _Drawer(tuple(self.ordered[position] for position in positions), positions, files)
 
 
 def _crowds(entries: Sequence[_Entry]) -> dict[tuple[Any, Any], int]:

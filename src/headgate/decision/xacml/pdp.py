@@ -58,7 +58,8 @@ class Pdp:
         self._indexed: bool = indexed
         roots = [compiled[id(policy)][1] for policy in policies]
         self._only_root = roots[0] if len(roots) == 1 and combining == ONLY_ONE_APPLICABLE else None
-        self._select = compiler.file(roots)
+        self._roots = tuple(roots)
+        self._select = compiler.index(roots)
         self._combine = POLICY_ALGORITHMS[combining]
         self._finder = finder
         self._hierarchy = hierarchy
@@ -115,7 +116,7 @@ class Pdp:
         try:
             if self._only_root is not None:
                 return self._only_root.evaluate(context)
-            return self._combine(self._select(context), context)
+            return self._combine(self._roots if self._select is None else self._select(context), context)
         except Exception as problem:
             return Outcome(Decision.INDETERMINATE_DP, _status_of(problem))
 
