@@ -68,7 +68,7 @@ class _Check:
             yield from self._command(node)
         elif node.name in ADMINISTRATORS_ONLY:
             if not self.administrator:
-                yield "EXPLAIN shows policies and files; it is for administrators"
+                yield "the plan of a running stream shows policies and files; explain its DataFrame instead"
         elif node.name in WRITES:
             yield from self._write(node)
         elif node.name not in NODES:

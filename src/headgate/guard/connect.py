@@ -32,6 +32,8 @@ REQUESTS = (
             "streaming_query_command.stop",
             "streaming_query_command.process_all_available",
             "streaming_query_command.exception",
+            "streaming_query_command.last_progress",
+            "streaming_query_command.recent_progress",
             "streaming_query_command.await_termination",
             "remove_cached_remote_relation_command",
         )
@@ -40,6 +42,7 @@ REQUESTS = (
         f"AnalyzePlanRequest.{kind}"
         for kind in (
             "schema",
+            "explain",
             "tree_string",
             "is_local",
             "is_streaming",
@@ -62,7 +65,8 @@ REQUESTS = (
     "ArtifactStatusesRequest",
     "GetStatusRequest",
 )
-"""Requests that are let in. EXPLAIN and the progress of streams show what is hidden; artifacts are code."""
+"""Requests that are let in. The plan of a running stream and the names of files show what is hidden; artifacts are
+code. Plans and progress are shown to users as far as they are theirs (`Shown.scala`, `Progress.scala`)."""
 
 CODE = (
     "foreach_batch",

@@ -10,6 +10,7 @@ import base64
 import json
 import threading
 import zlib
+from collections.abc import Iterable
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
@@ -41,11 +42,19 @@ class DecisionPoint:
         if not last:
             self._letters.setdefault(letter, []).append(part)
             return ""
-        packed = "".join((*self._letters.pop(letter, ()), part))
         found = _guards.get(guard)
         if found is None:
             return json.dumps({"refuse": "the guard of this session is gone"})
-        return found.answer(zlib.decompress(base64.b64decode(packed)).decode())
+        return found.answer(_unpacked((*self._letters.pop(letter, ()), part)))
+
+    def explain(self, guard: str, letter: str) -> str:
+        """What its user is told of a described plan, which is not run."""
+        return _guards[guard].explanation(_unpacked(self._letters.pop(letter)))
+
+    def administers(self, guard: str, user: str) -> bool:
+        """Whether the user may see plans and progress as they are."""
+        found = _guards.get(guard)
+        return found is not None and user in found.settings.administrators
 
     def authenticate(self, guard: str, token: str) -> str:
         """The user of a token, or nothing."""
@@ -56,6 +65,10 @@ class DecisionPoint:
         """The interface of the hook that this object implements."""
 
         implements: ClassVar[list[str]] = ["org.apache.spark.sql.headgate.DecisionPoint"]
+
+
+def _unpacked(parts: Iterable[str]) -> str:
+    return zlib.decompress(base64.b64decode("".join(parts))).decode()
 
 
 POINT = DecisionPoint()

@@ -20,7 +20,7 @@ from headgate.errors import FAILURES, InputError, UnknownNameError
 from headgate.guard.closed import objections
 from headgate.guard.compliance import Access, Compliance
 from headgate.guard.objects import Objects
-from headgate.guard.outcome import Notification, Outcome, Tell, refusal_text
+from headgate.guard.outcome import Notification, Outcome, Tell, explanation_lines, refusal_text
 from headgate.guard.plan import Description, Node, read_description
 from headgate.guard.purposes import Purposes, Use, analyse
 from headgate.guard.recipe import Recipe, write_recipe
@@ -125,6 +125,14 @@ class Guard:
             version.answers.clear()
         version.answers[sha256(text.encode()).hexdigest()] = decided, recipe
         return recipe
+
+    def explanation(self, text: str) -> str:
+        """What the user of a described plan is told of it, as the hook takes it; nothing is put on record."""
+        version = self._version
+        outcome = self._decided(text, version).outcome
+        return json.dumps(
+            {"permitted": outcome.permitted, "told": explanation_lines(outcome, version.defaults.disclosure)}
+        )
 
     def decide(self, text: str) -> Outcome:
         """The decision on a described plan, for the record."""

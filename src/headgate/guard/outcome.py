@@ -57,3 +57,19 @@ def refusal_text(reasons: tuple[str, ...], disclosure: Disclosure) -> str:
     if disclosure is Disclosure.NAME:
         return "; ".join(dict.fromkeys(reason.partition(":")[0] for reason in reasons))
     return "; ".join(dict.fromkeys(reasons))
+
+
+def explanation_lines(outcome: Outcome, disclosure: Disclosure) -> list[str]:
+    """What a user who asks for an explanation is told of a decision.
+
+    >>> explanation_lines(Outcome("ann", True, ("read of `t.a` is withheld: denied by `p`",)), Disclosure.NAME)
+    ['permitted in part', '- read of `t.a` is withheld']
+    >>> explanation_lines(Outcome("ann", True), Disclosure.CLAUSE)
+    ['permitted']
+    """
+    if not outcome.permitted:
+        return [f"refused: {refusal_text(outcome.reasons, disclosure)}"]
+    if disclosure is Disclosure.NOTHING:
+        return ["permitted; what the policies do not allow is left out"]
+    told = [refusal_text((one,), disclosure) for one in (*outcome.reasons, *outcome.warnings)]
+    return ["permitted in part" if told else "permitted", *(f"- {one}" for one in dict.fromkeys(told))]

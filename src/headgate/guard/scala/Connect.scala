@@ -1,15 +1,19 @@
 package org.apache.spark.sql.connect.headgate
 
 import scala.jdk.CollectionConverters._
+import scala.util.{Failure, Success, Try}
 
 import org.sparkproject.connect.grpc._
 import org.sparkproject.connect.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener
 import org.sparkproject.connect.protobuf.Message
 
-import org.apache.spark.connect.proto.UserContext
+import org.apache.spark.connect.proto.{AnalyzePlanRequest, AnalyzePlanResponse, ExecutePlanRequest, UserContext}
+import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.connect.service.{SessionKey, SparkConnectService}
-import org.apache.spark.sql.headgate.{Binding, Hook}
+import org.apache.spark.sql.connect.planner.SparkConnectPlanner
+import org.apache.spark.sql.connect.service.{SessionHolder, SessionKey, SparkConnectService}
+import org.apache.spark.sql.execution.CommandExecutionMode
+import org.apache.spark.sql.headgate.{Binding, Hook, RefusedException}
 
 /** Binds Connect's sessions to authenticated users: what a client says of itself is only a claim. */
 object ConnectGuard {
@@ -34,11 +38,34 @@ object ConnectGuard {
   }
 
   /** Makes the session of a request, as its handler would, so that it acts for somebody before anything runs in it. */
-  private[headgate] def open(user: String, message: Message): Unit = guard.foreach { id =>
-    val field = message.getDescriptorForType.findFieldByName("session_id")
-    if (field != null && message.getDescriptorForType.getName == "ExecutePlanRequest") {
-      val key = SessionKey(user, message.getField(field).toString)
-      Hook.bind(SparkConnectService.sessionManager.getOrCreateIsolatedSession(key, None).session, Binding(id, user, settings))
+  private[headgate] def open(user: String, message: Message): Unit = message match {
+    case one: ExecutePlanRequest => session(user, one.getSessionId)
+    case one: AnalyzePlanRequest if one.hasExplain => session(user, one.getSessionId)
+    case _ =>
+  }
+
+  private def session(user: String, id: String): SessionHolder = {
+    val holder = SparkConnectService.sessionManager.getOrCreateIsolatedSession(SessionKey(user, id), None)
+    guard.foreach(one => Hook.bind(holder.session, Binding(one, user, settings)))
+    holder
+  }
+
+  /** Whether a user sees plans and progress as they are. */
+  private[headgate] def administers(user: String): Boolean = guard.exists(Hook.administers(_, user))
+
+  /** The answer to a user who asks for a plan. What cannot be analysed is left to the service, which says why. */
+  private[headgate] def explained(user: String, request: AnalyzePlanRequest): Option[AnalyzePlanResponse] = {
+    val holder = session(user, request.getSessionId)
+    try {
+      val text = holder.session.withActive {
+        val asked = new SparkConnectPlanner(holder).transformRelation(request.getExplain.getPlan.getRoot)
+        Hook.explained(holder.session, holder.session.sessionState.executePlan(asked, CommandExecutionMode.SKIP).analyzed)
+      }
+      val answer = AnalyzePlanResponse.newBuilder().setSessionId(request.getSessionId).setServerSideSessionId(holder.serverSessionId)
+      Some(answer.setExplain(AnalyzePlanResponse.Explain.newBuilder().setExplainString(text)).build())
+    } catch {
+      case refusal: RefusedException => throw refusal
+      case _: AnalysisException => None
     }
   }
 
@@ -84,17 +111,32 @@ class ConnectGuard extends ServerInterceptor {
       case None =>
         call.close(Status.UNAUTHENTICATED.withDescription("the token is missing or not known"), new Metadata())
         new ServerCall.Listener[Request] {}
-      case Some(name) => new SimpleForwardingServerCallListener[Request](next.startCall(new CodedCall(call), headers)) {
-        private var refused = false
+      case Some(name) => new SimpleForwardingServerCallListener[Request](next.startCall(new UserCall(call, name), headers)) {
+        private var closed = false
 
         override def onMessage(message: Request): Unit = bound(name, message.asInstanceOf[Message]) match {
+          case Right(explain: AnalyzePlanRequest) if explain.hasExplain && !ConnectGuard.administers(name) => answer(explain)
           case Right(changed) => super.onMessage(changed.asInstanceOf[Request])
-          case Left(why) =>
-            refused = true
-            call.close(Status.PERMISSION_DENIED.withDescription(why), new Metadata())
+          case Left(why) => refuse(why)
         }
 
-        override def onHalfClose(): Unit = if (!refused) super.onHalfClose()
+        private def answer(request: AnalyzePlanRequest): Unit = Try(ConnectGuard.explained(name, request)) match {
+          case Success(Some(found)) =>
+            closed = true
+            call.sendHeaders(new Metadata())
+            call.sendMessage(found.asInstanceOf[Response])
+            call.close(Status.OK, new Metadata())
+          case Success(None) => super.onMessage(request.asInstanceOf[Request])
+          case Failure(refusal: RefusedException) => refuse(refusal.getMessage)
+          case Failure(error) => refuse(s"refused by the guard: the plan cannot be explained (${error.getClass.getSimpleName})")
+        }
+
+        private def refuse(why: String): Unit = {
+          closed = true
+          call.close(Status.PERMISSION_DENIED.withDescription(why), new Metadata())
+        }
+
+        override def onHalfClose(): Unit = if (!closed) super.onHalfClose()
       }
     }
   }

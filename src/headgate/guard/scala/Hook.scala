@@ -11,19 +11,26 @@ import java.util.{Base64, Collections, HexFormat, UUID, WeakHashMap}
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.{AnalysisException, Dataset, SparkSession => AnySession, SparkSessionExtensions}
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Alias
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.CommandExecutionMode
+import org.apache.spark.sql.execution.command.ExplainCommand
+import org.apache.spark.unsafe.types.UTF8String
 
 /** The decision point, on the Python side: a description goes out, a recipe comes back.
   *
   * Asked by the digest of a description first, it answers with what it decided last time, or with nothing. A description
-  * comes in parts, of which all but the last get no answer.
+  * comes in parts, of which all but the last get no answer. `explain` says in words what is decided on a description whose
+  * parts were all sent.
   */
 trait DecisionPoint {
   def recall(guard: String, digest: String): String
   def decide(guard: String, letter: String, part: String, last: Boolean): String
+  def explain(guard: String, letter: String): String
+  def administers(guard: String, user: String): Boolean
   def authenticate(guard: String, token: String): String
 }
 
@@ -94,8 +101,33 @@ object Hook {
     }
 
   // INVARIANT: a session that has this hook runs nothing that was not decided on. Whatever goes wrong is a refusal.
-  def enforce(session: SparkSession, plan: LogicalPlan): LogicalPlan = {
-    val binding = bindingOf(session).getOrElse(throw refused("this session acts for nobody"))
+  def enforce(session: SparkSession, plan: LogicalPlan): LogicalPlan = plan match {
+    case command: ExplainCommand if !administers(bound(session)) =>
+      val asked = session.sessionState.executePlan(command.logicalPlan, CommandExecutionMode.SKIP).analyzed
+      LocalRelation(command.output, Seq(InternalRow(UTF8String.fromString(explained(session, asked)))))
+    case other => decided(session, bound(session), other)
+  }
+
+  private def bound(session: SparkSession): Binding = bindingOf(session).getOrElse(throw refused("this session acts for nobody"))
+
+  private def administers(binding: Binding): Boolean = administers(binding.guard, binding.user)
+
+  private[sql] def administers(guard: String, user: String): Boolean = try point.exists(_.administers(guard, user)) catch { case _: Throwable => false }
+
+  /** What a user is shown of a plan: what was asked, and what the guard says to it; of a plan that is refused only that. */
+  private[sql] def explained(session: SparkSession, plan: LogicalPlan): String = {
+    val binding = bound(session)
+    val decisions = point.getOrElse(throw refused("the decision point is not there"))
+    val letter = UUID.randomUUID().toString
+    val answer = try {
+      send(decisions, binding.guard, letter, describe(session, binding, plan, new Numbers).getBytes(StandardCharsets.UTF_8))
+      json.readTree(decisions.explain(binding.guard, letter))
+    } catch { case error: Throwable => throw refused(s"the decision point cannot be reached (${error.getClass.getSimpleName})") }
+    val asked = if (answer.get("permitted").asBoolean(false)) s"== Asked ==\n${Shown.text(plan)}\n\n" else ""
+    s"$asked== Guard ==\n${answer.get("told").elements().asScala.map(_.asText).mkString("\n")}\n"
+  }
+
+  private def decided(session: SparkSession, binding: Binding, plan: LogicalPlan): LogicalPlan = {
     val start = System.nanoTime()
     val numbers = new Numbers
     val recipe = try json.readTree(ask(binding.guard, describe(session, binding, plan, numbers))) catch {
@@ -123,6 +155,9 @@ object Hook {
       decisions.decide(guard, letter, parts.last, true)
     }
   }
+
+  private def send(decisions: DecisionPoint, guard: String, letter: String, bytes: Array[Byte]): Unit =
+    packed(bytes).grouped(PART).foreach(decisions.decide(guard, letter, _, false))
 
   /** The bridge to Python sends more than eight kilobytes in pieces, and waits 40 ms between them. */
   private val PART = 7000

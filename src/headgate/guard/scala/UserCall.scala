@@ -8,32 +8,43 @@ import org.sparkproject.connect.grpc.ForwardingServerCall.SimpleForwardingServer
 import org.sparkproject.connect.grpc.protobuf.StatusProto
 import org.sparkproject.connect.protobuf.Any
 
-import org.apache.spark.connect.proto.ExecutePlanResponse
+import org.apache.spark.connect.proto.{AnalyzePlanResponse, ExecutePlanResponse}
 
-/** Errors as users get them: what is wrong with a query in words, what went wrong while it ran as a code.
+/** What users get of errors, plans and progress.
   *
-  * A message about a value shows it, and one about a file its place.
+  * What is wrong with a query is told in words, what went wrong while it ran as a code: a message about a value shows it,
+  * and one about a file its place.
   */
-class CodedCall[Request, Response](call: ServerCall[Request, Response]) extends SimpleForwardingServerCall[Request, Response](call) {
-  override def close(status: Status, trailers: Metadata): Unit = {
+class UserCall[Request, Response](call: ServerCall[Request, Response], user: String) extends SimpleForwardingServerCall[Request, Response](call) {
+  private var stopped = false
+
+  override def close(status: Status, trailers: Metadata): Unit = if (!stopped) {
     val found = if (status.isOk) null else StatusProto.fromStatusAndTrailers(status, trailers)
     val info = Option(found).flatMap(_.getDetailsList.asScala.find(_.is(classOf[ErrorInfo]))).map(_.unpack(classOf[ErrorInfo]))
-    info.filterNot(CodedCall.inWords) match {
+    info.filterNot(UserCall.inWords) match {
       case None => super.close(status, trailers)
       case Some(one) =>
-        val coded = StatusProto.toStatusRuntimeException(CodedCall.coded(found, one))
+        val coded = StatusProto.toStatusRuntimeException(UserCall.coded(found, one))
         super.close(coded.getStatus, coded.getTrailers)
     }
   }
 
   override def sendMessage(message: Response): Unit = message match {
     case one: ExecutePlanResponse if one.hasStreamingQueryCommandResult && one.getStreamingQueryCommandResult.hasException =>
-      super.sendMessage(CodedCall.coded(one).asInstanceOf[Response])
+      super.sendMessage(UserCall.coded(one).asInstanceOf[Response])
+    case one: ExecutePlanResponse if one.hasStreamingQueryCommandResult && one.getStreamingQueryCommandResult.hasRecentProgress && !administers =>
+      super.sendMessage(Progress.scrubbed(one).asInstanceOf[Response])
+    // INVARIANT: a plan as Spark prints it is for administrators, whichever way it came here.
+    case one: AnalyzePlanResponse if one.hasExplain && !administers =>
+      stopped = true
+      super.close(Status.PERMISSION_DENIED.withDescription("refused by the guard: the plan is not shown"), new Metadata())
     case other => super.sendMessage(other)
   }
+
+  private def administers: Boolean = ConnectGuard.administers(user)
 }
 
-object CodedCall {
+object UserCall {
   private val kept = Set("classes", "errorClass", "sqlState")
 
   /** Errors of analysis are about names and types, and refusals are ours. */
