@@ -21,7 +21,7 @@ class Carriage:
         self._carry = carry
         self._groups = groups
         self._leaves: dict[int, list[dict[str, Any]]] = {}
-        self._known: set[tuple[int, int, str]] = set()
+        self._known: dict[tuple[int, int, str], str] = {}
         self._count = 0
 
     def to_root(self, leaf: Node, root: Node) -> str | None:
@@ -38,14 +38,15 @@ class Carriage:
         return key
 
     def group(self, leaf: Node, aggregate: Node, cover: Cover) -> str | None:
-        """Have the groups of an aggregate checked against what the policies ask for; a problem where that cannot be."""
-        if (leaf.id, aggregate.id, cover.key) in self._known:
-            return None
-        self._known.add((leaf.id, aggregate.id, cover.key))
+        """Have the groups of an aggregate checked against what the policies ask for: the key of the column that
+        carries what each row needs; None where there is no way."""
+        known = self._known.get((leaf.id, aggregate.id, cover.key))
+        if known is not None:
+            return known
         way = list(_way(leaf, aggregate))
         if not way or way[-1] is not aggregate or any(node.name == "Aggregate" for node in way[:-1]):
-            return f"through `{_stop(leaf, aggregate)}`"
-        need = self._key()
+            return None
+        need = self._known[(leaf.id, aggregate.id, cover.key)] = self._key()
         entry = {"need": need}
         self._leaves.setdefault(leaf.id, []).append({"key": need, "value": cover.need})
         keys = [need]
@@ -58,7 +59,7 @@ class Carriage:
             if node.name == "Project":
                 self._carry[node.id].extend(keys)
         self._groups[aggregate.id].append(entry)
-        return None
+        return need
 
     def finish(self, guards: dict[int, dict[str, Any]]) -> None:
         """Put what is carried for groups into the guards of the leaves."""
@@ -84,7 +85,8 @@ def _way(leaf: Node, target: Node) -> Iterator[Node]:
         below, node = node, node.parent
 
 
-def _stop(leaf: Node, target: Node) -> str:
+def obstacle(leaf: Node, target: Node) -> str:
+    """What stands between a leaf and the node that something should be carried to."""
     last = leaf
     for node in _way(leaf, target):
         last = node

@@ -33,6 +33,8 @@ class Cover:
     never: bool = False
     need: Term | None = None
     """The least group size among the grants that cover a cell, NULL where none does; None if no size is asked for."""
+    largest_need: int = 1
+    """The largest of these sizes, whatever the cell."""
     reasons: tuple[str, ...] = ()
 
     @property
@@ -225,6 +227,7 @@ def _wanted(uses: Sequence[Use], known: Mapping[int, str], presence: bool) -> It
         for one in known:
             yield one, ASSIST
             yield one, "count"
+            yield one, READ
 
 
 def _cover(guard: Guard, columns: Columns) -> Cover:
@@ -242,7 +245,7 @@ def _cover(guard: Guard, columns: Columns) -> Cover:
     denied = _any_of([term for term in denies if term is not None]) if denies else None
     parts = [*([allowed] if allowed else []), *([call("not", denied)] if denied else [])]
     where = None if not parts else parts[0] if len(parts) == 1 else call("and", *parts)
-    return Cover(where, need=_need(allows, denied))
+    return Cover(where, need=_need(allows, denied), largest_need=max(clause.need for clause, _ in allows))
 
 
 _BROKEN: Term = {"broken": True}
@@ -280,7 +283,11 @@ def _all_of(covers: Sequence[Cover]) -> Cover:
     terms = list(conditions.values())
     needs = [one.need for one in covers if one.need is not None]
     where = None if not terms else terms[0] if len(terms) == 1 else call("and", *terms)
-    return Cover(where, need=call("greatest", *needs) if len(needs) > 1 else needs[0] if needs else None)
+    return Cover(
+        where,
+        need=call("greatest", *needs) if len(needs) > 1 else needs[0] if needs else None,
+        largest_need=max(one.largest_need for one in covers),
+    )
 
 
 def _need(allows: Sequence[tuple[Clause, Term | None]], denied: Term | None) -> Term | None:

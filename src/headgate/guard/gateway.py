@@ -18,6 +18,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from headgate.guard.build import ensure_jar
+from headgate.guard.differencing import compare
 from headgate.guard.guard import Guard
 
 _guards: WeakValueDictionary[str, Guard] = WeakValueDictionary()
@@ -50,6 +51,10 @@ class DecisionPoint:
     def explain(self, guard: str, letter: str) -> str:
         """What its user is told of a described plan, which is not run."""
         return _guards[guard].explanation(_unpacked(self._letters.pop(letter)))
+
+    def compare(self, letter: str) -> str:
+        """`too much` if answers together tell of too few rows, else nothing."""
+        return "too much" if compare(json.loads(_unpacked(self._letters.pop(letter)))) else ""
 
     def administers(self, guard: str, user: str) -> bool:
         """Whether the user may see plans and progress as they are."""

@@ -169,6 +169,8 @@ class Guard:
         accesses = dict(self._accesses(description, purposes, user, environment, version.compliance))
         on_assist_denied = version.defaults.on_assist_denied if version.decider.policies else AssistDenied.REFUSE
         recipe = write_recipe(description, purposes, accesses, on_assist_denied)
+        if not self.settings.compare_answers:
+            recipe.releases.clear()
         used = tuple(_used(purposes, accesses))
         permitted = not recipe.refusals
         outcome = Outcome(

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headgate.guard.carriage import Carriage
+from headgate.guard.carriage import Carriage, obstacle
 from headgate.guard.compliance import Access, Cover
+from headgate.guard.differencing import kinds_of
 from headgate.guard.lower import NULL, Term, call, masked_term
 from headgate.guard.plan import Description, Node
 from headgate.guard.purposes import Purposes, Use
@@ -35,6 +36,8 @@ class Recipe:
     nulled: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     carry: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
     groups: dict[int, list[dict[str, str]]] = field(default_factory=lambda: defaultdict(list))
+    releases: list[dict[str, Any]] = field(default_factory=list)
+    """What is told about groups that must have a least size, to be compared with what was told before."""
     quiet: list[int] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
     """Places in the root's output whose mask is `drop`."""
@@ -48,6 +51,7 @@ class Recipe:
             "nulled": self.nulled,
             "carry": self.carry,
             "groups": self.groups,
+            "releases": self.releases,
             "quiet": self.quiet,
         }
 
@@ -147,7 +151,8 @@ class _Writer:
             return None
         for cover in covers:
             if cover.need is not None and not cover.never:
-                self._groups(access, cover, {node for node, _ in places})
+                seen = any(access.cover(column, READ).always for column in access.names)
+                self._groups(access, cover, {node for node, _ in places}, "*", "count", seen=seen)
                 break
         return _any_of(covers)
 
@@ -271,13 +276,24 @@ class _Writer:
     def _group_sizes(self, access: Access, possible: Sequence[tuple[Use, Cover]]) -> None:
         for use, cover in possible:
             if cover.need is not None and use.at >= 0:
-                self._groups(access, cover, {use.at})
+                seen = access.cover(use.column, READ).always
+                self._groups(access, cover, {use.at}, access.names[use.column], use.privilege, seen=seen)
 
-    def _groups(self, access: Access, cover: Cover, nodes: set[int]) -> None:
+    def _groups(
+        self, access: Access, cover: Cover, nodes: set[int], column: str, privilege: str, *, seen: bool
+    ) -> None:
+        """Have groups checked for their size, and what is told of them noted, unless all of it may be seen anyway."""
         for node in nodes:
-            problem = self.carriage.group(access.leaf, self._node(node), cover)
-            if problem:
-                self.recipe.refusals.append(f"the size of groups of `{access.table}` cannot be checked {problem}")
+            key = self.carriage.group(access.leaf, self._node(node), cover)
+            if key is None:
+                through = obstacle(access.leaf, self._node(node))
+                self.recipe.refusals.append(
+                    f"the size of groups of `{access.table}` cannot be checked through `{through}`"
+                )
+                continue
+            if not seen:
+                release = {"leaf": access.leaf.id, "aggregate": node, "column": f"{access.table}.{column}", "key": key}
+                self.recipe.releases.append(release | {"least": cover.largest_need, "kinds": kinds_of(privilege)})
 
     # Words.
 

@@ -17,13 +17,15 @@ class Settings:
     """Settings of one guard.
 
     `functions` grants users' own functions by name, to `user:alice` or `role:analyst`; `writable` are the folders that
-    results may be written to; `administrators` see full plans.
+    results may be written to; `administrators` see full plans. With `compare_answers` a user's aggregates are compared
+    with the user's earlier ones where the policies ask for a least size of groups.
     """
 
     sources: Mapping[str, Source] = field(default_factory=dict)
     functions: Mapping[str, Iterable[str]] = field(default_factory=dict)
     writable: tuple[str, ...] = ()
     administrators: frozenset[str] = frozenset()
+    compare_answers: bool = True
 
     def function_granted(self, user: User, name: str) -> bool:
         """Whether the user may run a function of this name that is not Spark's own."""

@@ -10,12 +10,12 @@ import java.util.zip.{Deflater, DeflaterOutputStream}
 import java.util.{Base64, Collections, HexFormat, UUID, WeakHashMap}
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.{AnalysisException, Dataset, SparkSession => AnySession, SparkSessionExtensions}
+import org.apache.spark.sql.{AnalysisException, Dataset, Row, SparkSession => AnySession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Alias
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession}
 import org.apache.spark.sql.execution.CommandExecutionMode
 import org.apache.spark.sql.execution.command.ExplainCommand
 import org.apache.spark.unsafe.types.UTF8String
@@ -24,12 +24,13 @@ import org.apache.spark.unsafe.types.UTF8String
   *
   * Asked by the digest of a description first, it answers with what it decided last time, or with nothing. A description
   * comes in parts, of which all but the last get no answer. `explain` says in words what is decided on a description whose
-  * parts were all sent.
+  * parts were all sent, and `compare` whether answers tell too much together.
   */
 trait DecisionPoint {
   def recall(guard: String, digest: String): String
   def decide(guard: String, letter: String, part: String, last: Boolean): String
   def explain(guard: String, letter: String): String
+  def compare(letter: String): String
   def administers(guard: String, user: String): Boolean
   def authenticate(guard: String, token: String): String
 }
@@ -102,6 +103,7 @@ object Hook {
 
   // INVARIANT: a session that has this hook runs nothing that was not decided on. Whatever goes wrong is a refusal.
   def enforce(session: SparkSession, plan: LogicalPlan): LogicalPlan = plan match {
+    case _ if ours.get() => plan
     case command: ExplainCommand if !administers(bound(session)) =>
       val asked = session.sessionState.executePlan(command.logicalPlan, CommandExecutionMode.SKIP).analyzed
       LocalRelation(command.output, Seq(InternalRow(UTF8String.fromString(explained(session, asked)))))
@@ -136,6 +138,7 @@ object Hook {
     }
     if (recipe == null || !recipe.isObject || (!recipe.has("refuse") && !recipe.has("permit"))) throw refused("the decision point gave no decision")
     if (recipe.has("refuse")) throw refused(recipe.get("refuse").asText)
+    Releases.check(session, binding, recipe, plan, numbers).foreach(why => throw refused(why))
     try {
       val guarded = new Apply(recipe, numbers)(plan)
       took.add(System.nanoTime() - start)
@@ -154,6 +157,24 @@ object Hook {
       parts.init.foreach(decisions.decide(guard, letter, _, false))
       decisions.decide(guard, letter, parts.last, true)
     }
+  }
+
+  /** Whether the thread plans a query of the guard's own. */
+  private val ours = ThreadLocal.withInitial[Boolean](() => false)
+
+  /** The rows of a plan that the guard itself made. */
+  private[headgate] def collect(session: SparkSession, plan: LogicalPlan): Array[Row] = {
+    val frame = ClassicDataset.ofRows(session, plan)
+    ours.set(true)
+    try frame.queryExecution.executedPlan finally ours.set(false)
+    frame.collect()
+  }
+
+  private[headgate] def compare(guard: String, letter: String): Boolean = {
+    val decisions = point.getOrElse(throw refused("the decision point is not there"))
+    val number = UUID.randomUUID().toString
+    send(decisions, guard, number, letter.getBytes(StandardCharsets.UTF_8))
+    decisions.compare(number).nonEmpty
   }
 
   private def send(decisions: DecisionPoint, guard: String, letter: String, bytes: Array[Byte]): Unit =
@@ -175,11 +196,11 @@ object Hook {
 
   /** A frame with the values of a recipe's expressions over its columns, which are numbered by their places. */
   def evaluate(frame: Dataset[_], terms: String): Dataset[_] = {
-    val data = frame.asInstanceOf[org.apache.spark.sql.classic.Dataset[_]]
+    val data = frame.asInstanceOf[ClassicDataset[_]]
     val plan = data.queryExecution.analyzed
     val build = new Build(plan.output.zipWithIndex.map { case (one, place) => place.toLong -> one }.toMap)
     val columns = json.readTree(terms).elements().asScala.map(build(_)).zipWithIndex.map { case (one, place) => Alias(one, s"c$place")() }
-    org.apache.spark.sql.classic.Dataset.ofRows(data.sparkSession, Project(columns.toSeq, plan))
+    ClassicDataset.ofRows(data.sparkSession, Project(columns.toSeq, plan))
   }
 
   /** Where the files of these catalog tables are, as far as they are there and have any. */

@@ -1,0 +1,163 @@
+package org.apache.spark.sql.headgate
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import java.util.concurrent.ConcurrentHashMap
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.classic.SparkSession
+
+/** What an aggregate is about: rows of a table that meet conditions, divided by keys, both by the table's columns.
+  *
+  * One that is about more than that (`other`) can be asked again, and cannot be compared with others; nor can a stream.
+  * `kinds` says how its answers could be taken apart.
+  */
+case class Question(where: Set[Expression], keys: Set[Expression], kinds: Set[String], streaming: Boolean, other: Option[Any] = None) {
+  def comparable: Boolean = other.isEmpty && !streaming
+  def sameRows(that: Question): Boolean = copy(kinds = Set.empty) == that.copy(kinds = Set.empty)
+}
+
+/** What users have been told about groups of rows, so that answers are not subtracted from each other.
+  *
+  * Only what a recipe names is watched: aggregates over columns for which the policies ask for a least size of groups.
+  */
+object Releases {
+  private type Key = (String, String, String)
+  private val MOST_QUESTIONS = 50
+  private val MOST_ATOMS = 20000
+  private val json = new ObjectMapper()
+  private val told = new ConcurrentHashMap[Key, Vector[Question]]()
+  private val locks = new ConcurrentHashMap[(String, String), Object]()
+  private val columns = new ConcurrentHashMap[String, ExprId]()
+
+  /** Why the plan would tell too much together with what its user was told before; else it is noted as told. */
+  def check(session: SparkSession, binding: Binding, recipe: JsonNode, plan: LogicalPlan, numbers: Numbers): Option[String] =
+    if (recipe.path("releases").isEmpty) None
+    else locks.computeIfAbsent((binding.guard, binding.user), _ => new Object).synchronized {
+      val nodes = numbered(plan)
+      val now = mutable.Map.empty[Key, Vector[Question]]
+      val refusal = recipe.get("releases").elements().asScala.flatMap { release =>
+        val key = (binding.guard, binding.user, release.get("column").asText)
+        val leaf = nodes(release.get("leaf").asInt)
+        val asked = question(session, nodes(release.get("aggregate").asInt), leaf, release, recipe)
+        val (questions, differs) = joined(now.getOrElse(key, told.getOrDefault(key, Vector.empty)), asked)
+        now(key) = questions
+        val problem = if (differs) problemOf(session, binding, release, recipe, leaf, questions, numbers) else None
+        problem.map(text => s"this and what was asked before about `${key._3}` $text; ask with the same conditions and groups, or about larger parts")
+      }.nextOption()
+      if (refusal.isEmpty) now.foreach { case (key, questions) => told.put(key, questions) }
+      refusal
+    }
+
+  /** The questions with this one, and whether that makes a difference. */
+  private def joined(known: Vector[Question], asked: Question): (Vector[Question], Boolean) = known.indexWhere(_.sameRows(asked)) match {
+    case -1 => (known :+ asked, known.nonEmpty)
+    case place if asked.kinds.subsetOf(known(place).kinds) => (known, false)
+    case place => (known.updated(place, known(place).copy(kinds = known(place).kinds ++ asked.kinds)), known.size > 1)
+  }
+
+  private def problemOf(
+      session: SparkSession, binding: Binding, release: JsonNode, recipe: JsonNode, leaf: LogicalPlan, questions: Vector[Question], numbers: Numbers): Option[String] =
+    if (!questions.forall(_.comparable)) Some("cannot be compared")
+    else if (questions.size > MOST_QUESTIONS) Some("are too many different questions to compare")
+    else try {
+      val guard = recipe.path("guards").path(release.get("leaf").asText)
+      val rows = Hook.collect(session, atoms(leaf, guard, release.get("key").asText, questions, numbers))
+      if (rows.length > MOST_ATOMS) Some("make too many different parts to compare")
+      else if (Hook.compare(binding.guard, letter(release.get("least").asInt, questions, rows))) Some(s"together tell of fewer than ${release.get("least").asInt} rows")
+      else None
+    } catch { case error: Exception => Some(s"could not be compared (${error.getClass.getSimpleName})") }
+
+  /** What the decision point is asked: rows by their classes, which are numbered for each question. */
+  private def letter(need: Int, questions: Seq[Question], rows: Array[Row]): String = {
+    val result = json.createObjectNode().put("need", need)
+    val kinds = result.putArray("kinds")
+    questions.foreach { one =>
+      val list = kinds.addArray()
+      one.kinds.foreach(list.add(_))
+    }
+    val atoms = result.putArray("atoms")
+    val classes = Vector.fill(questions.size)(mutable.Map.empty[Any, Int])
+    rows.foreach { row =>
+      val atom = atoms.addArray()
+      classes.zipWithIndex.foreach { case (known, place) => atom.add(if (row.isNullAt(place)) -1 else known.getOrElseUpdate(row.get(place), known.size)) }
+      atom.add(row.getLong(questions.size))
+    }
+    json.writeValueAsString(result)
+  }
+
+  /** How many covered rows of the table are in the same classes of all questions. */
+  private def atoms(leaf: LogicalPlan, guard: JsonNode, need: String, questions: Seq[Question], numbers: Numbers): LogicalPlan = {
+    val build = new Build(leaf.output.map(one => numbers(one.exprId) -> one).toMap)
+    val covered = guard.get("carried").elements().asScala.find(_.get("key").asText == need).map(one => IsNotNull(build(one.get("value"))))
+    val conditions = Option(guard.get("where")).map(build(_)).toSeq :+ covered.getOrElse(Build.broken(s"no column $need"))
+    val named = leaf.output.map(one => id(one) -> one).toMap
+    def here(one: Expression): Expression = one.transform { case a: Attribute => named.getOrElse(a.exprId, Build.broken(s"no column ${a.name}")) }
+    val classes = questions.zipWithIndex.map { case (one, place) =>
+      val keys = CreateStruct(Literal(1) +: one.keys.toSeq.sortBy(_.toString).map(key => Silent(here(key))))
+      val meets = one.where.map(condition => Silent(here(condition)): Expression).reduceOption(And).getOrElse(Literal.TrueLiteral)
+      Alias(If(Coalesce(Seq(meets, Literal.FalseLiteral)), keys, Literal(null, keys.dataType)), s"c$place")()
+    }
+    val divided = Project(classes, Filter(conditions.reduce(And), leaf))
+    Limit(Literal(MOST_ATOMS + 1), Aggregate(classes.map(_.toAttribute), classes.map(_.toAttribute) :+ Alias(Count(Literal(1)).toAggregateExpression(), "size")(), divided))
+  }
+
+  // What is asked -----------------------------------------------------------------------------------------------------
+
+  private def question(session: SparkSession, node: LogicalPlan, leaf: LogicalPlan, release: JsonNode, recipe: JsonNode): Question = {
+    val kinds = release.get("kinds").elements().asScala.map(_.asText).toSet
+    val form = node match {
+      // What is left of a condition that was removed is not what was written.
+      case aggregate: Aggregate if recipe.get("removed").isEmpty && !filtered(aggregate) => simple(aggregate.child, leaf, aggregate.groupingExpressions, Nil)
+      case _ => None
+    }
+    form match {
+      case Some((keys, where)) if (keys ++ where).forall(comparable) => Question(where.map(named).toSet, keys.map(named).toSet, kinds, leaf.isStreaming)
+      case _ if leaf.isStreaming => Question(Set.empty, Set.empty, kinds, true, Some(session.sparkContext.getLocalProperty("sql.streaming.queryId")))
+      case _ => Question(Set.empty, Set.empty, kinds, false, Some(node.canonicalized))
+    }
+  }
+
+  private def filtered(aggregate: Aggregate): Boolean = aggregate.aggregateExpressions.exists(_.exists {
+    case one: AggregateExpression => one.filter.isDefined
+    case _ => false
+  })
+
+  /** Keys and conditions by the columns of the leaf, if there is nothing but projections and filters above it. */
+  private def simple(plan: LogicalPlan, leaf: LogicalPlan, keys: Seq[Expression], where: Seq[Expression]): Option[(Seq[Expression], Seq[Expression])] = plan match {
+    case same if same eq leaf => Some((keys, where))
+    case SubqueryAlias(_, child) => simple(child, leaf, keys, where)
+    case view: View if view.isTempView => simple(view.child, leaf, keys, where)
+    case Filter(condition, child) => simple(child, leaf, keys, where ++ Conjuncts.of(condition))
+    case Project(list, child) =>
+      val made = list.collect { case alias: Alias => alias.exprId -> alias.child }.toMap
+      def below(one: Expression): Expression = one.transform { case a: Attribute if made.contains(a.exprId) => made(a.exprId) }
+      simple(child, leaf, keys.map(below), where.map(below))
+    case _ => None
+  }
+
+  /** Whether an expression says the same of the same row at any time. */
+  private def comparable(one: Expression): Boolean = one.deterministic && !one.exists {
+    case _: SubqueryExpression | _: UserDefinedExpression | _: OuterReference => true
+    case other if moving.exists(Names.of(other).startsWith) => true
+    case _ => false
+  }
+
+  private val moving = Seq("Current", "Now", "LocalTimestamp")
+
+  private def named(one: Expression): Expression = one.transform {
+    case a: Attribute => AttributeReference(a.name.toLowerCase, a.dataType)(id(a))
+  }.canonicalized
+
+  private def id(column: Attribute): ExprId = columns.computeIfAbsent(column.name.toLowerCase, _ => NamedExpression.newExprId)
+
+  /** The nodes of a plan by their numbers in its description. */
+  private def numbered(plan: LogicalPlan): Vector[LogicalPlan] = {
+    val inside = plan.expressions.flatMap(_.collect { case one: SubqueryExpression => one.plan })
+    plan +: (inside.toVector ++ plan.children).flatMap(numbered)
+  }
+}

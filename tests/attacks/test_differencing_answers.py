@@ -1,0 +1,164 @@
+"""Way in 18: the same question with one condition changed, a total and its groups, asked one after the other."""
+
+from __future__ import annotations
+
+import pytest
+from guarded import drained, refused, rows
+
+from headgate.guard import Settings, session
+from headgate.model.subject import User
+
+PEOPLE = [(number, f"p{number}", "ABC"[number % 3], "xy"[number % 2], 100 + number) for number in range(30)]
+PEOPLE += [(30, "p30", "D", "x", 4711)]
+"""The secret is the salary of person 30, the only one of department D; groups must have five."""
+
+AVERAGES = (
+    "  - {id: averages, subject: {role: analyst}, object: {tables: [staff], attributes: [salary]},"
+    " allow: [avg, sum, count, max, min, compute], min_group: 5}\n"
+    "  - {id: rest, subject: {role: analyst}, object: {tables: [staff], attributes: [id, name, dept, site]},"
+    " allow: [read, assist, count]}\n"
+)
+TOTAL = "SELECT sum(salary) FROM staff"
+SPENT = "together tell of fewer than 5 rows"
+
+
+@pytest.fixture(scope="module")
+def staff(world):
+    world.table("staff", PEOPLE, "id int, name string, dept string, site string, salary int")
+    return world
+
+
+def asking(staff, user: str = "ann", **options):
+    return staff.session(user, AVERAGES, tables=("staff",), **options)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "SELECT sum(salary) FROM staff WHERE id <> 30",
+        "SELECT sum(salary) FROM staff WHERE NOT (name = 'p30')",
+        "SELECT avg(salary) FROM staff WHERE dept <> 'D'",
+        "SELECT dept, sum(salary) FROM staff GROUP BY dept",
+        "SELECT sum(s) FROM (SELECT salary AS s, id AS i FROM staff) WHERE i < 30",
+        "SELECT id < 30, sum(salary) FROM staff GROUP BY id < 30",
+        "SELECT stddev(salary) FROM staff WHERE id < 30",
+    ],
+)
+def test_a_question_with_one_condition_changed_is_refused(staff, changed) -> None:
+    ann = asking(staff)
+    ((total,),) = rows(ann.sql(TOTAL))
+    assert total == sum(one[4] for one in PEOPLE)
+    with refused(SPENT):
+        ann.sql(changed).collect()
+    assert rows(ann.sql(TOTAL)) == [(total,)], "what was told may be asked again"
+
+
+def test_the_order_makes_no_difference(staff) -> None:
+    ann = asking(staff)
+    ann.sql("SELECT dept, sum(salary) FROM staff GROUP BY dept").collect()
+    with refused(SPENT):
+        ann.sql(TOTAL).collect()
+
+
+def test_three_questions_of_which_no_two_tell(staff) -> None:
+    ann = asking(staff)
+    ann.sql("SELECT sum(salary) FROM staff WHERE id < 16").collect()
+    ann.sql("SELECT sum(salary) FROM staff WHERE id >= 15").collect()
+    with refused(SPENT):
+        ann.sql(TOTAL).collect()
+
+
+def test_questions_about_large_parts_are_answered(staff) -> None:
+    ann = asking(staff)
+    sites = "SELECT site, avg(salary) FROM staff GROUP BY site"
+    assert len(rows(ann.sql(sites))) == 2
+    assert len(rows(ann.sql(TOTAL))) == 1
+    assert len(rows(ann.sql("SELECT sum(salary) FROM staff WHERE site = 'x'"))) == 1
+    assert len(rows(ann.table("staff").where("site = 'y'").agg({"salary": "max"}))) == 1
+
+
+def test_several_answers_in_one_query_are_compared_too(staff) -> None:
+    with refused(SPENT):
+        asking(staff).sql(f"SELECT ({TOTAL}) - (SELECT sum(salary) FROM staff WHERE id < 30)").collect()
+    with refused(SPENT):
+        asking(staff).sql(f"{TOTAL} UNION ALL SELECT sum(salary) FROM staff WHERE id < 30").collect()
+
+
+def test_who_may_read_a_column_may_ask_about_it_as_often_as_wanted(staff) -> None:
+    reads = "  - {id: reads, subject: {role: analyst}, object: {tables: [staff]}, allow: [read]}\n"
+    ann = staff.session("ann", AVERAGES + reads, tables=("staff",))
+    ann.sql(TOTAL).collect()
+    assert len(rows(ann.sql("SELECT sum(salary) FROM staff WHERE id < 30"))) == 1
+    assert rows(ann.sql("SELECT count(*) FROM staff WHERE id < 30")) == [(30,)]
+
+
+def test_rows_that_may_only_be_counted_are_watched_too(staff) -> None:
+    counts = (
+        "  - {id: counts, subject: {role: analyst}, object: {tables: [staff]}, allow: [assist, count], min_group: 5}\n"
+    )
+    ann = staff.session("ann", counts, tables=("staff",))
+    assert rows(ann.sql("SELECT count(*) FROM staff")) == [(31,)]
+    with refused(SPENT):
+        ann.sql("SELECT count(*) FROM staff WHERE id < 30").collect()
+
+
+def test_a_refused_question_is_not_counted(staff) -> None:
+    ann = asking(staff)
+    ann.sql(TOTAL).collect()
+    with refused(SPENT):
+        ann.sql("SELECT sum(salary) FROM staff WHERE id < 30").collect()
+    assert len(rows(ann.sql("SELECT site, sum(salary) FROM staff GROUP BY site"))) == 2
+
+
+def test_what_cannot_be_compared_stands_alone(staff) -> None:
+    joined = "SELECT sum(s.salary) FROM staff s JOIN VALUES (1), (2), (3), (4), (5), (6) v(n) ON s.id = v.n"
+    ann = asking(staff)
+    ((found,),) = rows(ann.sql(joined))
+    assert found == sum(100 + number for number in range(1, 7))
+    assert rows(ann.sql(joined)) == [(found,)]
+    with refused("cannot be compared"):
+        ann.sql(joined.replace(", (6)", ", (6), (30)")).collect()
+    with refused("cannot be compared"):
+        ann.sql(TOTAL).collect()
+
+
+def test_largest_values_are_not_subtracted_but_pinned(staff) -> None:
+    ann = asking(staff)
+    ann.sql("SELECT max(salary) FROM staff").collect()
+    with refused(SPENT):
+        ann.sql("SELECT max(salary) FROM staff WHERE id < 30").collect()
+
+
+def test_columns_and_users_are_apart_and_sessions_are_not(staff) -> None:
+    changed = "SELECT sum(salary) FROM staff WHERE id < 30"
+    users = {name: User(name, frozenset({"analyst"})) for name in ("ann", "zoe")}
+    guard = staff.guard(AVERAGES, ("staff",), users=users)
+    ann, again, zoe = (session(name, guard, staff.spark) for name in ("ann", "ann", "zoe"))
+    ann.sql(TOTAL).collect()
+    assert rows(ann.sql("SELECT count(id) FROM staff WHERE id < 30")) == [(30,)]
+    assert len(rows(zoe.sql(changed))) == 1
+    with refused(SPENT):
+        again.sql(changed).collect()
+
+
+def test_an_error_in_a_condition_does_not_hide_rows_from_the_comparison(staff) -> None:
+    ann = asking(staff)
+    ann.sql(TOTAL).collect()
+    with pytest.raises(Exception, match=SPENT):
+        ann.sql("SELECT sum(salary) FROM staff WHERE id < 30 AND 1 / (id - 30) < 0").collect()
+
+
+def test_a_stream_goes_on_and_is_not_compared(staff, tmp_path) -> None:
+    ann = asking(staff)
+    stream = ann.readStream.table("staff").groupBy("site").sum("salary")
+    sink = stream.writeStream.format("memory").queryName("sums").outputMode("complete")
+    drained(sink.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start())
+    assert len(rows(ann.sql("SELECT * FROM sums"))) == 2
+    with refused("cannot be compared"):
+        ann.sql(TOTAL).collect()
+
+
+def test_it_can_be_switched_off(staff) -> None:
+    ann = asking(staff, settings=Settings(compare_answers=False))
+    ann.sql(TOTAL).collect()
+    assert len(rows(ann.sql("SELECT sum(salary) FROM staff WHERE id < 30"))) == 1
