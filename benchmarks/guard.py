@@ -3,8 +3,9 @@
 The policies are those of table 1 of GuardSpark++, which withhold nothing, so that only the guard's own work counts.
 Each query runs in turns plain, plain in a second session, and guarded; what is reported are ratios of the means of the
 faster halves, since whatever else the machine does only makes runs slower. Plain against plain says what differences
-the machine can show. Processor time is that of Spark's own threads, planning and tasks, without compiling and collecting
-garbage: it spreads a third as much as time does. Deciding is timed when a plan is new and when it is known, and for 10 to 10,000 rules.
+the machine can show. Processor time is that of Spark's own threads, planning and tasks, without compiling and
+collecting garbage: it spreads less than time does. Deciding is timed when a plan is new and when it is known, and for
+10 to 10,000 rules.
 """
 
 from __future__ import annotations
