@@ -18,6 +18,7 @@ AVERAGES = (
     "  - {id: rest, subject: {role: analyst}, object: {tables: [staff], attributes: [id, name, dept, site]},"
     " allow: [read, assist, count]}\n"
 )
+COUNTS = "  - {id: counts, subject: {role: analyst}, object: {tables: [staff]}, allow: [assist, count], min_group: 5}\n"
 TOTAL = "SELECT sum(salary) FROM staff"
 SPENT = "together tell of fewer than 5 rows"
 
@@ -51,6 +52,54 @@ def test_a_question_with_one_condition_changed_is_refused(staff, changed) -> Non
     with refused(SPENT):
         ann.sql(changed).collect()
     assert rows(ann.sql(TOTAL)) == [(total,)], "what was told may be asked again"
+
+
+@pytest.mark.parametrize(
+    "alone",
+    [
+        "SELECT sum(if(id = 30, salary, 0)) FROM staff",
+        "SELECT sum(CASE WHEN name = 'p30' THEN salary END) FROM staff",
+        "SELECT max(salary * CAST(id = 30 AS int)) FROM staff",
+        "SELECT sum(s) FROM (SELECT if(id = 30, salary, 0) AS s FROM staff)",
+        "SELECT sum(salary) FILTER (WHERE id = 30) FROM staff",
+        "SELECT avg(nullif(salary, id + 100)) FROM staff",
+        "SELECT covar_pop(salary, id) FROM staff",
+        "SELECT count(if(salary = 4711, 1, NULL)) FROM staff",
+        "SELECT sum(CAST(CAST(salary - 4710 AS boolean) AS int)) FROM staff",
+        "SELECT sum(x) FROM (SELECT explode(array(salary * CAST(id = 30 AS int))) AS x FROM staff)",
+        "WITH s AS (SELECT *, if(id = 30, salary, 0) AS x FROM staff) SELECT site, sum(x) FROM s GROUP BY site",
+    ],
+)
+def test_one_question_about_one_row_in_a_large_group_is_refused(staff, alone) -> None:
+    with refused():
+        asking(staff).sql(alone).collect()
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "SELECT avg(salary) FROM staff",
+        "SELECT stddev(salary) FROM staff",
+        "SELECT sum(CAST(salary AS bigint)) FROM staff",
+        "SELECT sum(s) * 2 FROM (SELECT salary AS s FROM staff)",
+    ],
+)
+def test_the_column_itself_may_be_computed_with(staff, whole) -> None:
+    assert len(rows(asking(staff).sql(whole))) == 1
+
+
+def test_counting_with_a_filter_is_refused(staff) -> None:
+    with refused("conditions go into WHERE"):
+        staff.session("ann", COUNTS, tables=("staff",)).sql(
+            "SELECT count(*) FILTER (WHERE id = 30) FROM staff"
+        ).collect()
+
+
+def test_a_filter_does_not_make_counting_something_else(staff) -> None:
+    assists = "  - {id: a, subject: {role: analyst}, object: {tables: [staff], attributes: [id]}, allow: [assist]}\n"
+    ann = staff.session("ann", assists, tables=("staff",))
+    assert rows(ann.sql("SELECT count(*) FROM staff")) == [(None,)]
+    assert rows(ann.sql("SELECT count(*) FILTER (WHERE id = 30) FROM staff")) == [(None,)]
 
 
 def test_the_order_makes_no_difference(staff) -> None:
@@ -90,13 +139,11 @@ def test_who_may_read_a_column_may_ask_about_it_as_often_as_wanted(staff) -> Non
     ann.sql(TOTAL).collect()
     assert len(rows(ann.sql("SELECT sum(salary) FROM staff WHERE id < 30"))) == 1
     assert rows(ann.sql("SELECT count(*) FROM staff WHERE id < 30")) == [(30,)]
+    assert rows(ann.sql("SELECT sum(if(id = 30, salary, 0)) FROM staff")) == [(4711,)]
 
 
 def test_rows_that_may_only_be_counted_are_watched_too(staff) -> None:
-    counts = (
-        "  - {id: counts, subject: {role: analyst}, object: {tables: [staff]}, allow: [assist, count], min_group: 5}\n"
-    )
-    ann = staff.session("ann", counts, tables=("staff",))
+    ann = staff.session("ann", COUNTS, tables=("staff",))
     assert rows(ann.sql("SELECT count(*) FROM staff")) == [(31,)]
     with refused(SPENT):
         ann.sql("SELECT count(*) FROM staff WHERE id < 30").collect()

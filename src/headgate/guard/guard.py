@@ -197,7 +197,7 @@ class Guard:
             return
         uses: dict[int, list[Use]] = {}
         for use in purposes.uses:
-            uses.setdefault(use.leaf, []).append(use)
+            uses.setdefault(use.node, []).append(use)
         counted = {leaf for leaf, _, _ in purposes.counted}
         for node in description.nodes:
             table = self._table_of(node)
@@ -238,7 +238,7 @@ def _used(purposes: Purposes, accesses: Mapping[int, Access]) -> Iterable[tuple[
     found = {
         (access.table, access.names.get(use.column, "?"), use.privilege, use.shown): None
         for use in purposes.uses
-        if (access := accesses.get(use.leaf)) is not None
+        if (access := accesses.get(use.node)) is not None
     }
     return sorted(found)
 

@@ -24,6 +24,8 @@ class Expression:
     plan: Node | None = None
     label: str = ""
     by: str = ""
+    widens: bool = False
+    """A cast that keeps every value."""
 
     def walk(self) -> Iterator[Expression]:
         """The expression and all below it, parents first; plans of subqueries are not entered."""
@@ -144,7 +146,14 @@ class _Reader:
             return Expression("over", of=of, keys=self._all(raw["keys"]), whole=raw["over"])
         if "subquery" in raw:
             return Expression("subquery", raw["subquery"], of=of, plan=self.node(raw["plan"]))
-        return Expression("function", raw["function"], of=of, label=raw.get("name", ""), by=raw.get("by", ""))
+        return Expression(
+            "function",
+            raw["function"],
+            of=of,
+            label=raw.get("name", ""),
+            by=raw.get("by", ""),
+            widens=raw.get("widens", False),
+        )
 
 
 _LITERAL = Expression("literal")

@@ -31,22 +31,12 @@ Origin = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One purpose of one column of a leaf: the privilege it needs, whether its value is shown, and where it is wanted.
+    """One purpose of one column of a node: the privilege it needs, whether its value is shown, and where it is wanted.
 
-    `plain` says that what arrives at the origin is the column itself, and `at` is the aggregate that computes with it.
+    It is followed down until the node is a leaf. `plain` says that what arrives at the origin is the column itself,
+    `at` is the aggregate that computes with it, and `direct` says that this takes the column as it is, of every row.
     """
 
-    leaf: int
-    column: int
-    privilege: str
-    shown: bool
-    plain: bool
-    origin: Origin
-    at: int = -1
-
-
-@dataclass(frozen=True, slots=True)
-class _Want:
     node: int
     column: int
     privilege: str
@@ -54,6 +44,7 @@ class _Want:
     plain: bool
     origin: Origin
     at: int = -1
+    direct: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,21 +97,21 @@ class _Analysis:
         self.definitions = {
             node.facts["cte"]: node for node in description.nodes if node.name in ("CTERelationDef", "UnionLoop")
         }
-        self.seen: set[_Want] = set()
-        self.stack: list[_Want] = []
+        self.seen: set[Use] = set()
+        self.stack: list[Use] = []
         self.uses: list[Use] = []
 
     def run(self) -> Purposes:
         root = shown_root(self.description.root)
         for place, column in enumerate(root.out):
-            self._push(_Want(root.id, column, READ, True, True, ("root", root.id, place)))
+            self._push(Use(root.id, column, READ, True, True, ("root", root.id, place)))
         for node in self.description.nodes:
             self._intrinsic(node)
         while self.stack:
             self._follow(self.stack.pop())
         return Purposes(root, tuple(self.uses), tuple(self._counted()))
 
-    def _push(self, want: _Want) -> None:
+    def _push(self, want: Use) -> None:
         if want not in self.seen:
             self.seen.add(want)
             self.stack.append(want)
@@ -131,8 +122,8 @@ class _Analysis:
         if node.name in COMMANDS | WRITES:
             return
         for place, conjunct in enumerate(node.where):
-            self._expression(conjunct, node, _Want(node.id, -1, ASSIST, False, True, ("where", node.id, place)))
-        key = _Want(node.id, -1, ASSIST, False, True, ("key", node.id, 0))
+            self._expression(conjunct, node, Use(node.id, -1, ASSIST, False, True, ("where", node.id, place)))
+        key = Use(node.id, -1, ASSIST, False, True, ("key", node.id, 0))
         for expression in node.keys:
             self._expression(expression, node, key)
         if node.name in ("Window", "Aggregate", "Project"):
@@ -141,13 +132,13 @@ class _Analysis:
         elif node.name in COMPARING or (node.name == "Union" and not node.children):
             for child in node.children:
                 for column in child.out:
-                    self._push(_Want(child.id, column, ASSIST, False, True, ("key", node.id, 0)))
+                    self._push(Use(child.id, column, ASSIST, False, True, ("key", node.id, 0)))
         elif node.name not in HANDING_OVER:
             for expression in node.rest:
                 if expression.kind != "column" or node.children:
                     self._expression(expression, node, key)
 
-    def _inner_keys(self, expression: Expression, node: Node, key: _Want) -> None:
+    def _inner_keys(self, expression: Expression, node: Node, key: Use) -> None:
         """Filters of aggregates and keys of windows assist, whether or not what they give is wanted."""
         for one in expression.walk():
             for inner in (*one.keys, *one.where):
@@ -155,22 +146,22 @@ class _Analysis:
 
     # How a want goes down.
 
-    def _follow(self, want: _Want) -> None:
+    def _follow(self, want: Use) -> None:
         node = self.nodes[want.node]
         if node.name in COMMANDS:
             return  # it shows names, not data
         if not node.children and node.name not in ("CTERelationRef", "UnionLoopRef"):
-            self.uses.append(Use(node.id, want.column, want.privilege, want.shown, want.plain, want.origin, want.at))
+            self.uses.append(want)
             return
         if node.name == "View":
             # A view is an object too: what is wanted of it is noted, and goes on to the tables behind it.
-            self.uses.append(Use(node.id, want.column, want.privilege, want.shown, want.plain, want.origin, want.at))
+            self.uses.append(want)
         for made in node.list:
             if made.column == want.column and made.kind == "alias":
                 self._expression(made.of[0], node, want)
                 return
         if want.column in node.made:
-            self._expression(node.rest[0], node, _changed(want, plain=False))
+            self._expression(node.rest[0], node, _changed(want, plain=False, direct=False))
             return
         found = False
         for child, column in self._sources(node, want):
@@ -180,7 +171,7 @@ class _Analysis:
             # INVARIANT: a column whose origin is not known is not a column without one.
             raise LookupError(f"column {want.column} of {node.name} comes from nowhere")
 
-    def _sources(self, node: Node, want: _Want) -> Iterator[tuple[Node, int]]:
+    def _sources(self, node: Node, want: Use) -> Iterator[tuple[Node, int]]:
         """The children's columns that a column of the node is, without any expression between."""
         if node.name in ("CTERelationRef", "UnionLoopRef"):
             definition = self.definitions[node.facts["cte"]]
@@ -203,7 +194,7 @@ class _Analysis:
                 if want.column in child.out:
                     yield child, want.column
 
-    def _expression(self, expression: Expression, node: Node, want: _Want) -> None:
+    def _expression(self, expression: Expression, node: Node, want: Use) -> None:
         """What a want of an expression is, of the columns below the node."""
         match expression.kind:
             case "column":
@@ -213,7 +204,13 @@ class _Analysis:
             case "alias":
                 self._expression(expression.of[0], node, want)
             case "aggregate":
-                inner = _changed(want, plain=False, at=node.id, privilege=privilege_through(expression.name, want))
+                inner = _changed(
+                    want,
+                    plain=False,
+                    at=node.id,
+                    privilege=privilege_through(expression.name, want),
+                    direct=not expression.where and sum(one.kind != "literal" for one in expression.of) == 1,
+                )
                 for one in expression.of:
                     self._expression(one, node, inner)
             case "over":
@@ -221,11 +218,12 @@ class _Analysis:
             case "subquery":
                 self._subquery(expression, node, want)
             case "function":
-                plain = want.plain and expression.name in IDENTITIES
+                same = expression.name in IDENTITIES
+                direct = want.direct and (same or expression.widens)
                 for one in expression.of:
-                    self._expression(one, node, want if plain else _changed(want, plain=False))
+                    self._expression(one, node, _changed(want, plain=want.plain and same, direct=direct))
 
-    def _window(self, expression: Expression, node: Node, want: _Want) -> None:
+    def _window(self, expression: Expression, node: Node, want: Use) -> None:
         """A window function fuses values only if it looks at whole partitions; else it tells them one by one."""
         for one in expression.of:
             if one.kind == "aggregate" and not expression.whole:
@@ -234,7 +232,7 @@ class _Analysis:
             else:
                 self._expression(one, node, _changed(want, plain=False))
 
-    def _subquery(self, expression: Expression, node: Node, want: _Want) -> None:
+    def _subquery(self, expression: Expression, node: Node, want: Use) -> None:
         assert expression.plan is not None
         for one in expression.of:
             self._expression(one, node, _changed(want, plain=False, privilege=ASSIST, shown=False))
@@ -242,7 +240,7 @@ class _Analysis:
             for column in expression.plan.out:
                 self._push(_moved(_changed(want, plain=False), expression.plan.id, column))
 
-    def _column(self, node: Node, column: int, want: _Want) -> None:
+    def _column(self, node: Node, column: int, want: Use) -> None:
         if not node.children:
             self._push(_moved(want, node.id, column))
         having = [child for child in node.children if column in child.out]
@@ -251,7 +249,7 @@ class _Analysis:
         for child in having:
             self._push(_moved(want, child.id, column))
 
-    def _outer(self, node: Node, column: int, want: _Want) -> None:
+    def _outer(self, node: Node, column: int, want: Use) -> None:
         """A column of the query around: it is looked for where the subquery stands, or further out."""
         above: Node | None = node
         while above is not None:
@@ -277,7 +275,7 @@ class _Analysis:
                         yield leaf.id, node.id, made.column
 
 
-def privilege_through(function: str, want: _Want) -> str:
+def privilege_through(function: str, want: Use) -> str:
     """What a want becomes below an aggregate function: a computation, or, if the function tells values, what it was."""
     if function in FUSING:
         return FUSING[function]
@@ -285,7 +283,9 @@ def privilege_through(function: str, want: _Want) -> str:
 
 
 def _counts_rows(one: Expression) -> bool:
-    return one.kind == "aggregate" and not any(inner.kind in ("column", "outer") for inner in one.walk())
+    """Whether an aggregate takes no column, whatever its filter looks at."""
+    taken = (inner for argument in one.of for inner in argument.walk())
+    return one.kind == "aggregate" and not any(inner.kind in ("column", "outer") for inner in taken)
 
 
 def _leaves(node: Node, definitions: dict[int, Node]) -> Iterator[Node]:
@@ -302,12 +302,12 @@ def _leaves(node: Node, definitions: dict[int, Node]) -> Iterator[Node]:
         stack.extend(one.children)
 
 
-def _moved(want: _Want, node: int, column: int) -> _Want:
-    return _Want(node, column, want.privilege, want.shown, want.plain, want.origin, want.at)
+def _moved(want: Use, node: int, column: int) -> Use:
+    return Use(node, column, want.privilege, want.shown, want.plain, want.origin, want.at, want.direct)
 
 
-def _changed(want: _Want, plain: bool, **changes: object) -> _Want:
-    return _Want(
+def _changed(want: Use, plain: bool, **changes: object) -> Use:
+    return Use(
         want.node,
         want.column,
         changes.get("privilege", want.privilege),  # type: ignore[arg-type]
@@ -315,4 +315,5 @@ def _changed(want: _Want, plain: bool, **changes: object) -> _Want:
         plain,
         want.origin,
         changes.get("at", want.at),  # type: ignore[arg-type]
+        changes.get("direct", want.direct),  # type: ignore[arg-type]
     )

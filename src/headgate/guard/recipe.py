@@ -92,8 +92,8 @@ class _Writer:
         self.carriage = Carriage(self.recipe.carry, self.recipe.groups)
         self.uses: dict[int, dict[int, list[Use]]] = defaultdict(lambda: defaultdict(list))
         for use in purposes.uses:
-            if use.leaf in accesses:
-                self.uses[use.leaf][use.column].append(use)
+            if use.node in accesses:
+                self.uses[use.node][use.column].append(use)
         self.counted: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for leaf, node, column in purposes.counted:
             self.counted[leaf].append((node, column))
@@ -152,6 +152,8 @@ class _Writer:
         for cover in covers:
             if cover.need is not None and not cover.never:
                 seen = any(access.cover(column, READ).always for column in access.names)
+                if not seen and any(self._filtered(node, column) for node, column in places):
+                    self._not_direct(f"counting rows of `{access.table}`")
                 self._groups(access, cover, {node for node, _ in places}, "*", "count", seen=seen)
                 break
         return _any_of(covers)
@@ -273,10 +275,24 @@ class _Writer:
                 f"{use.privilege} of {name} may not be used in a predicate{_because(access, use)}"
             )
 
+    def _filtered(self, node: int, column: int) -> bool:
+        """Whether an aggregate that makes a column takes some rows of its groups only."""
+        return any(one.where for made in self._node(node).list if made.column == column for one in made.walk())
+
+    def _not_direct(self, what: str) -> None:
+        # INVARIANT: `sum(if(id = 30, x, 0))` is about one row, however many there are in its group.
+        self.recipe.refusals.append(
+            f"{what} has a minimum group size, so it takes the column itself of all rows; conditions go into WHERE"
+        )
+
     def _group_sizes(self, access: Access, possible: Sequence[tuple[Use, Cover]]) -> None:
         for use, cover in possible:
-            if cover.need is not None and use.at >= 0:
-                seen = access.cover(use.column, READ).always
+            if cover.need is None or use.at < 0:
+                continue
+            seen = access.cover(use.column, READ).always
+            if not use.direct and not seen:
+                self._not_direct(f"{use.privilege} of `{access.table}.{access.names[use.column]}`")
+            else:
                 self._groups(access, cover, {use.at}, access.names[use.column], use.privilege, seen=seen)
 
     def _groups(

@@ -125,6 +125,10 @@ class Describe(numbers: Numbers) {
         result.set[ArrayNode]("of", expressions(u.children))
       case other =>
         result.put("function", Names.of(other))
+        other match {
+          case cast: Cast if Cast.canUpCast(cast.child.dataType, cast.dataType) => result.put("widens", true)
+          case _ =>
+        }
         if (other.children.nonEmpty) result.set[ArrayNode]("of", expressions(other.children))
     }
     result

@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.types._
 
 /** What an aggregate is about: rows of a table that meet conditions, divided by keys, both by the table's columns.
   *
@@ -38,15 +39,15 @@ object Releases {
   def check(session: SparkSession, binding: Binding, recipe: JsonNode, plan: LogicalPlan, numbers: Numbers): Option[String] =
     if (recipe.path("releases").isEmpty) None
     else locks.computeIfAbsent((binding.guard, binding.user), _ => new Object).synchronized {
-      val nodes = numbered(plan)
+      val nodes = nodesOf(plan)
       val now = mutable.Map.empty[Key, Vector[Question]]
       val refusal = recipe.get("releases").elements().asScala.flatMap { release =>
         val key = (binding.guard, binding.user, release.get("column").asText)
         val leaf = nodes(release.get("leaf").asInt)
-        val asked = question(session, nodes(release.get("aggregate").asInt), leaf, release, recipe)
+        val asked = question(session, nodes(release.get("aggregate").asInt), leaf, release, recipe, numbers)
         val (questions, differs) = joined(now.getOrElse(key, told.getOrDefault(key, Vector.empty)), asked)
         now(key) = questions
-        val problem = if (differs) problemOf(session, binding, release, recipe, leaf, questions, numbers) else None
+        val problem = if (differs) problemOf(session, binding, release.get("least").asInt, leaf, questions) else None
         problem.map(text => s"this and what was asked before about `${key._3}` $text; ask with the same conditions and groups, or about larger parts")
       }.nextOption()
       if (refusal.isEmpty) now.foreach { case (key, questions) => told.put(key, questions) }
@@ -60,15 +61,13 @@ object Releases {
     case place => (known.updated(place, known(place).copy(kinds = known(place).kinds ++ asked.kinds)), known.size > 1)
   }
 
-  private def problemOf(
-      session: SparkSession, binding: Binding, release: JsonNode, recipe: JsonNode, leaf: LogicalPlan, questions: Vector[Question], numbers: Numbers): Option[String] =
+  private def problemOf(session: SparkSession, binding: Binding, need: Int, leaf: LogicalPlan, questions: Vector[Question]): Option[String] =
     if (!questions.forall(_.comparable)) Some("cannot be compared")
     else if (questions.size > MOST_QUESTIONS) Some("are too many different questions to compare")
     else try {
-      val guard = recipe.path("guards").path(release.get("leaf").asText)
-      val rows = Hook.collect(session, atoms(leaf, guard, release.get("key").asText, questions, numbers))
+      val rows = Hook.collect(session, atoms(leaf, questions))
       if (rows.length > MOST_ATOMS) Some("make too many different parts to compare")
-      else if (Hook.compare(binding.guard, letter(release.get("least").asInt, questions, rows))) Some(s"together tell of fewer than ${release.get("least").asInt} rows")
+      else if (Hook.compare(binding.guard, letter(need, questions, rows))) Some(s"together tell of fewer than $need rows")
       else None
     } catch { case error: Exception => Some(s"could not be compared (${error.getClass.getSimpleName})") }
 
@@ -90,42 +89,45 @@ object Releases {
     json.writeValueAsString(result)
   }
 
-  /** How many covered rows of the table are in the same classes of all questions. */
-  private def atoms(leaf: LogicalPlan, guard: JsonNode, need: String, questions: Seq[Question], numbers: Numbers): LogicalPlan = {
-    val build = new Build(leaf.output.map(one => numbers(one.exprId) -> one).toMap)
-    val covered = guard.get("carried").elements().asScala.find(_.get("key").asText == need).map(one => IsNotNull(build(one.get("value"))))
-    val conditions = Option(guard.get("where")).map(build(_)).toSeq :+ covered.getOrElse(Build.broken(s"no column $need"))
+  /** How many rows of the table are in the same classes of all questions. */
+  private def atoms(leaf: LogicalPlan, questions: Seq[Question]): LogicalPlan = {
     val named = leaf.output.map(one => id(one) -> one).toMap
-    def here(one: Expression): Expression = one.transform { case a: Attribute => named.getOrElse(a.exprId, Build.broken(s"no column ${a.name}")) }
+    def here(one: Expression): Expression = Silent(one.transform { case a: Attribute => named.getOrElse(a.exprId, Build.broken(s"no column ${a.name}")) })
     val classes = questions.zipWithIndex.map { case (one, place) =>
-      val keys = CreateStruct(Literal(1) +: one.keys.toSeq.sortBy(_.toString).map(key => Silent(here(key))))
-      val meets = one.where.map(condition => Silent(here(condition)): Expression).reduceOption(And).getOrElse(Literal.TrueLiteral)
+      val keys = CreateStruct(Literal(1) +: one.keys.toSeq.sortBy(_.toString).map(here))
+      val meets = one.where.toSeq.map(here).reduceOption(And).getOrElse(Literal.TrueLiteral)
       Alias(If(Coalesce(Seq(meets, Literal.FalseLiteral)), keys, Literal(null, keys.dataType)), s"c$place")()
     }
-    val divided = Project(classes, Filter(conditions.reduce(And), leaf))
-    Limit(Literal(MOST_ATOMS + 1), Aggregate(classes.map(_.toAttribute), classes.map(_.toAttribute) :+ Alias(Count(Literal(1)).toAggregateExpression(), "size")(), divided))
+    val sized = classes.map(_.toAttribute) :+ Alias(Count(Literal(1)).toAggregateExpression(), "size")()
+    Limit(Literal(MOST_ATOMS + 1), Aggregate(classes.map(_.toAttribute), sized, Project(classes, leaf)))
   }
 
   // What is asked -----------------------------------------------------------------------------------------------------
 
-  private def question(session: SparkSession, node: LogicalPlan, leaf: LogicalPlan, release: JsonNode, recipe: JsonNode): Question = {
+  private def question(session: SparkSession, node: LogicalPlan, leaf: LogicalPlan, release: JsonNode, recipe: JsonNode, numbers: Numbers): Question = {
     val kinds = release.get("kinds").elements().asScala.map(_.asText).toSet
     val form = node match {
       // What is left of a condition that was removed is not what was written.
-      case aggregate: Aggregate if recipe.get("removed").isEmpty && !filtered(aggregate) => simple(aggregate.child, leaf, aggregate.groupingExpressions, Nil)
+      case aggregate: Aggregate if recipe.get("removed").isEmpty => simple(aggregate.child, leaf, aggregate.groupingExpressions, Nil)
       case _ => None
     }
     form match {
-      case Some((keys, where)) if (keys ++ where).forall(comparable) => Question(where.map(named).toSet, keys.map(named).toSet, kinds, leaf.isStreaming)
+      case Some((keys, where)) if keys.forall(exact) && (keys ++ where).forall(comparable) =>
+        val (cells, rows) = covered(leaf, recipe.get("guards").path(release.get("leaf").asText), release.get("key").asText, numbers)
+        Question((where.map(cells) ++ rows).map(named).toSet, keys.map(cells).map(named).toSet, kinds, leaf.isStreaming)
       case _ if leaf.isStreaming => Question(Set.empty, Set.empty, kinds, true, Some(session.sparkContext.getLocalProperty("sql.streaming.queryId")))
       case _ => Question(Set.empty, Set.empty, kinds, false, Some(node.canonicalized))
     }
   }
 
-  private def filtered(aggregate: Aggregate): Boolean = aggregate.aggregateExpressions.exists(_.exists {
-    case one: AggregateExpression => one.filter.isDefined
-    case _ => false
-  })
+  /** What the guard makes of the leaf's columns in an expression, and the rows that it lets through. */
+  private def covered(leaf: LogicalPlan, guard: JsonNode, need: String, numbers: Numbers): (Expression => Expression, Seq[Expression]) = {
+    val build = new Build(leaf.output.map(one => numbers(one.exprId) -> one).toMap)
+    val cells = guard.path("cells").elements().asScala.map(cell => cell.get(0).asLong -> build(cell.get(1))).toMap
+    val needed = guard.get("carried").elements().asScala.find(_.get("key").asText == need).getOrElse(Build.broken(s"no column $need"))
+    val rows = Option(guard.get("where")).map(build(_)).toSeq :+ IsNotNull(build(needed.get("value")))
+    (_.transform { case a: Attribute => cells.getOrElse(numbers(a.exprId), a) }, rows)
+  }
 
   /** Keys and conditions by the columns of the leaf, if there is nothing but projections and filters above it. */
   private def simple(plan: LogicalPlan, leaf: LogicalPlan, keys: Seq[Expression], where: Seq[Expression]): Option[(Seq[Expression], Seq[Expression])] = plan match {
@@ -138,6 +140,13 @@ object Releases {
       def below(one: Expression): Expression = one.transform { case a: Attribute if made.contains(a.exprId) => made(a.exprId) }
       simple(child, leaf, keys.map(below), where.map(below))
     case _ => None
+  }
+
+  /** Whether equal values of a key are one value, so that classes can be numbered by them. */
+  private def exact(key: Expression): Boolean = key.dataType match {
+    case BooleanType | ByteType | ShortType | IntegerType | LongType | DateType | TimestampType | TimestampNTZType => true
+    case _: DecimalType => true
+    case text => text == StringType
   }
 
   /** Whether an expression says the same of the same row at any time. */
@@ -156,8 +165,8 @@ object Releases {
   private def id(column: Attribute): ExprId = columns.computeIfAbsent(column.name.toLowerCase, _ => NamedExpression.newExprId)
 
   /** The nodes of a plan by their numbers in its description. */
-  private def numbered(plan: LogicalPlan): Vector[LogicalPlan] = {
+  private def nodesOf(plan: LogicalPlan): Vector[LogicalPlan] = {
     val inside = plan.expressions.flatMap(_.collect { case one: SubqueryExpression => one.plan })
-    plan +: (inside.toVector ++ plan.children).flatMap(numbered)
+    plan +: (inside.toVector ++ plan.children).flatMap(nodesOf)
   }
 }
