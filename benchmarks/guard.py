@@ -30,6 +30,8 @@ from headgate.policy.yaml_file import parse_policies
 
 ANN = User("ann", frozenset({"analyst"}))
 
+WARMING = 2
+
 QUICK = "2,3,7,19,27,35,42,52,55,68,93,98"
 
 TABLE_1 = {
@@ -64,18 +66,19 @@ def run(spark: SparkSession, query: str) -> float:
 
 
 def measure(sessions: dict[str, SparkSession], texts: dict[int, str], turns: int) -> dict[int, dict[str, list[float]]]:
-    """Seconds by query and kind. All runs of a query follow one another; the first of each kind warms up.
+    """Seconds by query and kind. All runs of a query follow one another, after some that warm up.
 
-    Whoever comes first after other queries pays for compiling its code, and Spark keeps the code of few queries.
+    Whoever comes first after other queries pays for compiling its code, and Spark keeps the code of few queries. Two
+    plain sessions run the same code, so that it is warm after half as many turns; guarded runs are doubled for that.
     """
     found: dict[int, dict[str, list[float]]] = {number: {name: [] for name in sessions} for number in texts}
     kinds = list(sessions)
     for place, (number, text) in enumerate(texts.items(), start=1):
-        for turn in range(turns + 1):
+        for name in [*kinds, "guarded"] * WARMING:
+            run(sessions[name], text)
+        for turn in range(turns):
             for name in kinds[turn % len(kinds) :] + kinds[: turn % len(kinds)]:
-                seconds = run(sessions[name], text)
-                if turn:
-                    found[number][name].append(seconds)
+                found[number][name].append(run(sessions[name], text))
         shown = ", ".join(f"{name} {faster_half(own):.3f} s" for name, own in found[number].items())
         print(f"{place} of {len(texts)}: query {number}, {shown}", file=sys.stderr, flush=True)
     return found
