@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,12 @@ def test_modules_are_short_enough_to_read() -> None:
 def test_modules_say_what_they_are_for() -> None:
     silent = [path for path in module_paths() if (tree := tree_of(path)).body and not ast.get_docstring(tree)]
     assert [shown(path) for path in silent] == []
+
+
+def test_files_of_tests_have_names_of_their_own() -> None:
+    """Folders of tests are no packages, so two files of one name hide each other when all tests run together."""
+    names = Counter(path.name for path in (ROOT / "tests").rglob("*.py") if path.name != "conftest.py")
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_packages_hold_no_logic() -> None:
