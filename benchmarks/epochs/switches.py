@@ -29,19 +29,19 @@ QUERIES = [
     (
         f"q{number}",
         f"u{number}",
-        f"SELECT a.k, b.x FROM A a [RANGE {20 + number} s], B b [RANGE {20 + number} s] "
-        f"WHERE a.k = b.k AND a.x > {10 * number}",
+        f"SELECT a.k, b.x FROM A a [RANGE {40 + number} s], B b [RANGE {40 + number} s] "
+        f"WHERE a.k = b.k AND a.x > b.x + {80 + number}",
     )
     for number in range(3)
 ]
-"""Three joins of the paper's kind."""
+"""Three joins of the paper's kind. One pair in fifty qualifies: with more of them, what is measured is the disk."""
 
 LOST = {"one of three lost": (0, 2), "two of three lost": (1,)}
 """Which queries are left."""
 
 WARMING = 3
 
-HELD = 3
+HELD = 5
 """So many files reach as far back as the windows do; what was said of tuples before them has been forgotten."""
 
 

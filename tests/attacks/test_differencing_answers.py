@@ -75,6 +75,38 @@ def test_one_question_about_one_row_in_a_large_group_is_refused(staff, alone) ->
         asking(staff).sql(alone).collect()
 
 
+THOUSAND = "range(1000)"
+
+
+@pytest.mark.parametrize(
+    "weighed",
+    [
+        f"SELECT sum(salary) FROM staff LEFT JOIN {THOUSAND} r ON staff.id = 30",
+        f"SELECT avg(salary) FROM staff JOIN {THOUSAND} r ON staff.id = 30 OR r.id = 0 WHERE site = 'x'",
+        "SELECT sum(salary) FROM staff JOIN (SELECT explode(sequence(0, 30)) AS i) ON i <= staff.id",
+        "SELECT sum(salary) FROM staff LATERAL VIEW explode(if(id = 30, sequence(1, 900), array(1))) e AS x",
+        "SELECT sum(salary) FROM staff s JOIN (VALUES (30), (31)) v(i) ON s.id = v.i OR s.id < 30",
+    ],
+)
+def test_a_row_that_is_repeated_more_often_than_others_is_not_in_a_sum(staff, weighed) -> None:
+    """The salary of person 30 a thousand times, and of the others once, is about person 30."""
+    ann = asking(staff)
+    assert rows(ann.sql(weighed)) == []
+
+
+@pytest.mark.parametrize("often", [1, 3])
+def test_rows_that_are_all_repeated_equally_often_are_in_a_sum(staff, often) -> None:
+    ann = asking(staff)
+    assert rows(ann.sql(f"SELECT sum(salary) FROM staff CROSS JOIN range({often})")) == [
+        (often * sum(one[4] for one in PEOPLE),)
+    ]
+
+
+def test_a_sample_does_not_weigh_rows_either(staff) -> None:
+    sample = asking(staff).table("staff").sample(withReplacement=True, fraction=20.0, seed=3)
+    assert rows(sample.agg({"salary": "sum"})) == []
+
+
 @pytest.mark.parametrize(
     "whole",
     [

@@ -3,101 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pyarrow
-import pyarrow.parquet
 import pytest
+from endpoints import ALICE, BOB, answers_to, running_endpoint
 from guarded import ROOT
-
-SERVER = """
-import sys, json, threading
-from pathlib import Path
-from headgate.guard import Guard, Settings, Source
-from headgate.guard.connect import serve
-from headgate.guard.tokens import read_tokens
-from headgate.scenario.load import load_scenario
-system = load_scenario(Path(sys.argv[1])).system
-settings = Settings({"patient": Source(path=sys.argv[3])}, administrators=frozenset({"bob"}))
-guard = Guard(system.streams, system.policies, system.users, settings)
-config = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": sys.argv[4],
-          "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
-          "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-endpoint = serve(guard, read_tokens(Path(sys.argv[2]), system.users), 0, "127.0.0.1", config)
-print(json.dumps({"port": endpoint.port}), flush=True)
-sys.stdin.read()
-endpoint.stop()
-"""
-
-
-def environment() -> dict[str, str]:
-    """As on a machine whose users did not say who they are."""
-    kept = {key: value for key, value in os.environ.items() if key not in ("USER", "SPARK_USER", "SPARK_REMOTE")}
-    return kept | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-
-
-@pytest.fixture(scope="module")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
-    """A server in a process of its own: the port, and the folder of the patients."""
-    folder = tmp_path_factory.mktemp("connect")
-    data = folder / "patients"
-    data.mkdir()
-    columns = {"Id": [101, 102, 103], "Disease": ["gastric cancer", "cerebroma", "neuralgia"]}
-    columns |= {"Expense": [8000, 9300, 4000], "PatientName": ["Aaron", "Brown", "Camille"]}
-    types = {"Id": pyarrow.int32(), "Expense": pyarrow.int32()}
-    arrays = {name: pyarrow.array(values, types.get(name)) for name, values in columns.items()}
-    pyarrow.parquet.write_table(pyarrow.table(arrays), data / "part.parquet")
-    arguments = [
-        ROOT / "examples/medical/scenario.yaml",
-        ROOT / "examples/guard/tokens.yaml",
-        data,
-        folder / "warehouse",
-    ]
-    server = subprocess.Popen(
-        [sys.executable, "-c", SERVER, *map(str, arguments)],
-        env=environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    assert server.stdout is not None
-    try:
-        line = next((line for line in server.stdout if line.startswith("{")), "")
-        assert line, "the server did not start"
-        yield json.loads(line)["port"], data
-    finally:
-        assert server.stdin is not None
-        server.stdin.close()
-        try:
-            server.wait(30)
-        except subprocess.TimeoutExpired:
-            server.send_signal(signal.SIGKILL)
-            server.wait()
-        server.stdout.close()
-
-
-CLIENT = """
-import json, sys, textwrap
-from pyspark.sql import SparkSession
-port, tasks = sys.argv[1], json.loads(sys.argv[2])
-answers = {}
-for name, (token, more, program) in tasks.items():
-    try:
-        spark = SparkSession.builder.remote(f"sc://localhost:{port}/;token={token}{more}").create()
-        scope = {"spark": spark}
-        exec(textwrap.dedent(program), scope)
-        answers[name] = {"answer": scope["answer"]}
-    except Exception as error:
-        answers[name] = {"error": str(error)[:2000]}
-print(json.dumps(answers))
-"""
 
 APPLICATION = """
 patient = spark.read.parquet("DATA")
@@ -170,32 +82,27 @@ answer.append(str(query.exception()))
 """
 
 TASKS = {
-    "errors": ("bob-example", "", ERRORS),
-    "bob": ("bob-example", "", APPLICATION),
-    "alice": ("alice-example", "", APPLICATION),
+    "errors": (BOB, "", ERRORS),
+    "bob": (BOB, "", APPLICATION),
+    "alice": (ALICE, "", APPLICATION),
     "wrong": ("wrong", "", APPLICATION),
     "nearly": ("alice-example2", "", APPLICATION),
-    "false": ("alice-example", ";user_id=bob", APPLICATION),
-    "true": ("alice-example", ";user_id=alice", APPLICATION),
-    "off": ("alice-example", "", SWITCHING_OFF),
-    "view": ("bob-example", "", VIEW),
-    "no view": ("alice-example", "", 'answer = spark.sql("SELECT * FROM mine").count()'),
-    "progress": ("alice-example", "", PROGRESS),
-    "progress of an administrator": ("bob-example", "", PROGRESS),
-    "explain": ("alice-example", "", EXPLAIN),
-    "explain to an administrator": ("bob-example", "", EXPLAIN),
+    "false": (ALICE, ";user_id=bob", APPLICATION),
+    "true": (ALICE, ";user_id=alice", APPLICATION),
+    "off": (ALICE, "", SWITCHING_OFF),
+    "view": (BOB, "", VIEW),
+    "no view": (ALICE, "", 'answer = spark.sql("SELECT * FROM mine").count()'),
+    "progress": (ALICE, "", PROGRESS),
+    "progress of an administrator": (BOB, "", PROGRESS),
+    "explain": (ALICE, "", EXPLAIN),
+    "explain to an administrator": (BOB, "", EXPLAIN),
 }
 
 
 @pytest.fixture(scope="module")
-def answers(endpoint) -> dict[str, dict[str, Any]]:
-    """What unmodified clients get: one process for all, a session for each."""
-    port, data = endpoint
-    tasks = {name: (token, more, program.replace("DATA", str(data))) for name, (token, more, program) in TASKS.items()}
-    command = [sys.executable, "-c", CLIENT, str(port), json.dumps(tasks)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300)
-    assert done.stdout, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    with running_endpoint(tmp_path_factory.mktemp("connect")) as (port, data):
+        return answers_to(port, data, TASKS)
 
 
 def test_bob_and_alice_get_their_own_answers(answers) -> None:

@@ -25,6 +25,11 @@ def serve(
     port: Annotated[int, typer.Option(help="The port to listen on; 0 for any that is free.", min=0, max=65535)] = 15002,
     master: Annotated[str, typer.Option(help="The Spark master.")] = "local[*]",
     warehouse: Annotated[Path | None, typer.Option(help="Spark's warehouse folder.", show_default=False)] = None,
+    query_seconds: Annotated[
+        int, typer.Option(help="How long a query of a user, or a batch of a stream, may take.", min=1)
+    ] = 3600,
+    queries: Annotated[int, typer.Option(help="How many queries of a user may run at once.", min=1)] = 16,
+    streams: Annotated[int, typer.Option(help="How many streams of a user may run at once.", min=0)] = 8,
     setting: Annotated[
         list[str] | None, typer.Option(help="One more of Spark's settings, as key=value.", show_default=False)
     ] = None,
@@ -44,10 +49,12 @@ def serve(
     # Spark takes a second to import, and no other command of the program needs it.
     from headgate.guard.connect import serve as open_endpoint
     from headgate.guard.guard import Guard
+    from headgate.guard.settings import Limits, Settings
     from headgate.guard.tokens import read_tokens
 
     system = load_scenario(scenario).system
-    guard = Guard(system.streams, system.policies, system.users)
+    settings = Settings(limits=Limits(query_seconds, queries, streams))
+    guard = Guard(system.streams, system.policies, system.users, settings)
     book = read_tokens(tokens, system.users)
     config = {"spark.master": master, **_settings(setting or [])}
     if warehouse is not None:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headgate.algebra.window import RangeWindow, RowsWindow
-from headgate.columnar.column import Mask
+from headgate.columnar.column import Mask, Rows
 from headgate.columnar.frame import Frame, Part
 from headgate.columnar.held import Counted, count_rows, groups_of_frame, rows_of_frame, window_ends
-from headgate.columnar.pairing import Side, TooManyError, all_combinations, new_combinations
+from headgate.columnar.pairing import Combinations, Side, TooManyError, all_combinations, new_combinations
 from headgate.columnar.plan import Entry, FrameKey, Plan
 from headgate.columnar.progress import Span
 from headgate.columnar.result import Produced
 from headgate.columnar.strategy import Strategy
 from headgate.decision.timeline.version import Version
+
+PIECE = 1 << 20
+"""So many combinations are judged at a time. A join may have more; arrays that long are fetched from the system and
+given back each time, which took longer than computing with them: up to a second, spent on looking for large pages."""
 
 Place = tuple[int, int]
 """A class and the number of one of its blocks."""
@@ -59,12 +63,13 @@ class HeldWork:
             if not all(stream in held for stream in key.streams):
                 continue
             try:
-                frame = self._frame(key, span, held, entries)
+                frames = self._frames(key, span, held, entries)
             except TooManyError:
                 self.exceeded |= {entry.owner.query for entry in entries}
                 continue
             work = rows_of_frame if key.window is None else groups_of_frame
-            yield from work(frame, entries, self.version, self.strategy)
+            for frame in frames:
+                yield from work(frame, entries, self.version, self.strategy)
 
     def _running(self, key: FrameKey) -> list[Entry]:
         # INVARIANT: a class that is off gets no new tuples, but what it holds may still give results in windows that
@@ -89,19 +94,19 @@ class HeldWork:
         new: Mask = (times <= span.released) & ((tuples.epochs == self.epoch) | (times > span.before))
         return new
 
-    def _frame(self, key: FrameKey, span: Span, held: Mapping[str, Tuples], entries: Sequence[Entry]) -> Frame:
+    def _frames(
+        self, key: FrameKey, span: Span, held: Mapping[str, Tuples], entries: Sequence[Entry]
+    ) -> Iterator[Frame]:
         bits = {bit for entry in entries for bit in (entry.owner.bit, *entry.owner.parents)}
         sides = [self._side(held[stream], span, bits) for stream in key.streams]
         if key.window is None:
-            rows = new_combinations(key, sides, self.limit) if len(sides) > 1 else [np.flatnonzero(sides[0].new)]
-        else:
-            rows = all_combinations(key, sides, self.limit) if len(sides) > 1 else [np.arange(len(sides[0].part))]
-        parts = {f"s{place}": side.part.take(rows[place]) for place, side in enumerate(sides)}
-        frame = Frame(parts)
+            return _joined(sides, new_combinations(key, sides, self.limit)) if len(sides) > 1 else _alone(sides[0])
+        rows = all_combinations(key, sides, self.limit) if len(sides) > 1 else None
+        frame = Frame({"s0": sides[0].part}) if rows is None else _combined(sides, rows)
         if isinstance(key.window, RangeWindow):
             chosen, ends = window_ends(frame.times, key.window, span.closed, span.closing)
-            return Frame({alias: part.take(chosen) for alias, part in parts.items()}, ends)
-        return frame
+            frame = Frame({alias: part.take(chosen) for alias, part in frame.parts.items()}, ends)
+        return iter([frame])
 
     def _side(self, tuples: Tuples, span: Span, bits: set[int]) -> Side:
         """The tuples that have been released and that some class of the frame may use."""
@@ -114,3 +119,17 @@ class HeldWork:
         new = self._new(tuples, span)
         rows = np.flatnonzero(wanted & usable)
         return Side(part, new) if len(rows) == len(part) else Side(part.take(rows), new[rows])
+
+
+def _alone(side: Side) -> Iterator[Frame]:
+    yield Frame({"s0": side.part.take(np.flatnonzero(side.new))})
+
+
+def _joined(sides: Sequence[Side], found: Iterable[Combinations]) -> Iterator[Frame]:
+    for one in found:
+        for rows in one.pieces(PIECE):
+            yield _combined(sides, rows)
+
+
+def _combined(sides: Sequence[Side], rows: Mapping[int, Rows]) -> Frame:
+    return Frame({f"s{place}": side.part.take(rows[place]) for place, side in enumerate(sides)})

@@ -6,7 +6,8 @@ the work: a condition is evaluated once for all queries that have it and see its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -30,10 +31,16 @@ WORD_BITS = 63
 class Bits:
     """A bitmap for each row, as words of 63 bits."""
 
-    __slots__ = ("words",)
+    __slots__ = ("_words",)
 
-    def __init__(self, words: Words) -> None:
-        self.words = words
+    def __init__(self, words: Words | Callable[[], Words]) -> None:
+        self._words = words
+
+    @property
+    def words(self) -> Words:
+        if callable(self._words):
+            self._words = self._words()
+        return self._words
 
     @staticmethod
     def of(masks: Mapping[int, Mask | None], width: int, count: int) -> Bits:
@@ -56,7 +63,30 @@ class Bits:
         return np.asarray((self.words != 0).any(axis=0))
 
     def take(self, rows: Rows | Mask) -> Bits:
-        return Bits(self.words[:, rows])
+        return Bits(lambda: self.words[:, rows])
+
+
+K = TypeVar("K")
+
+
+class _Taken(Mapping[K, Column]):
+    """Some rows of columns. Each column is fetched when it is asked for: most combinations fail the first test."""
+
+    def __init__(self, columns: Mapping[K, Column], rows: Rows) -> None:
+        self._columns, self._rows = columns, rows
+        self._found: dict[K, Column] = {}
+
+    def __getitem__(self, key: K) -> Column:
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._columns[key].take(self._rows)
+        return found
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
 
 
 class Part:
@@ -74,17 +104,17 @@ class Part:
         raw: Mapping[str, Column] | None = None,
         usable: Bits | None = None,
         facts: Bits | None = None,
-        known: NDArray[np.int64] | None = None,
+        known: NDArray[np.int64] | Callable[[], NDArray[np.int64]] | None = None,
         derived: Mapping[int, Column] | None = None,
-        uids: NDArray[np.int64] | None = None,
+        uids: NDArray[np.int64] | Callable[[], NDArray[np.int64]] | None = None,
         within: Span | None = None,
     ) -> None:
         self.plan = plan
         self.times = times
         self.columns = columns
-        self.raw = columns if raw is None else {**columns, **raw}
+        self.raw: Mapping[str, Column] = columns if raw is None else ChainMap(raw, columns)  # type: ignore[arg-type]
         self.usable = usable
-        self.uids = np.arange(len(times)) if uids is None else uids
+        self._uids = np.arange(len(times)) if uids is None else uids
         self.derived = derived
         self._own_raw = raw
         self._facts = facts
@@ -103,6 +133,17 @@ class Part:
     def fresh(self) -> bool:
         """Whether the tuples have just arrived and are as they came."""
         return self._facts is None
+
+    @property
+    def uids(self) -> NDArray[np.int64]:
+        """The numbers of the tuples."""
+        if callable(self._uids):
+            self._uids = self._uids()
+        return self._uids
+
+    @uids.setter
+    def uids(self, numbers: NDArray[np.int64]) -> None:
+        self._uids = numbers
 
     @property
     def within(self) -> Span:
@@ -136,8 +177,7 @@ class Part:
             if condition is None:  # of a policy that is no more: nothing in the plan asks for it
                 return np.zeros(len(self), bool), None
             return holds(condition, lambda column: self.raw[column.name], len(self)), None
-        assert self._known is not None
-        unknown = self._known <= number
+        unknown = self.known() <= number
         return self._facts.bit(number), unknown if unknown.any() else None
 
     def fact_bits(self) -> Bits:
@@ -154,20 +194,23 @@ class Part:
     def known(self) -> NDArray[np.int64]:
         """How many facts were known of each tuple of the log when it arrived."""
         assert self._known is not None
+        if callable(self._known):
+            self._known = self._known()
         return self._known
 
-    def take(self, rows: Rows | Mask) -> Part:
+    def take(self, chosen: Rows | Mask) -> Part:
         """Some of the tuples."""
+        rows: Rows = np.flatnonzero(chosen) if chosen.dtype == bool else np.asarray(chosen, np.int64)
         return Part(
             self.plan,
             self.times[rows],
-            {name: column.take(rows) for name, column in self.columns.items()},
-            None if self._own_raw is None else {name: one.take(rows) for name, one in self._own_raw.items()},
+            _Taken(self.columns, rows),
+            None if self._own_raw is None else _Taken(self._own_raw, rows),
             None if self.usable is None else self.usable.take(rows),
             None if self._facts is None else self._facts.take(rows),
-            None if self._known is None else self._known[rows],
-            None if self.derived is None else {number: one.take(rows) for number, one in self.derived.items()},
-            self.uids[rows],
+            None if self._known is None else lambda: self.known()[rows],
+            None if self.derived is None else _Taken(self.derived, rows),
+            lambda: self.uids[rows],
             self.within,
         )
 
@@ -185,7 +228,7 @@ def glued_parts(parts: Sequence[Part]) -> Part:
         {name: glued([one._own_raw[name] for one in parts]) for name in first._own_raw or ()},  # type: ignore[index]
         _glued_bits([one.usable for one in parts]),  # type: ignore[misc]
         _glued_bits([one._facts for one in parts]),  # type: ignore[misc]
-        np.concatenate([one._known for one in parts]),
+        np.concatenate([one.known() for one in parts]),
         {number: glued([one.derived[number] for one in parts]) for number in first.derived or ()},  # type: ignore[index]
         np.concatenate([one.uids for one in parts]),
     )

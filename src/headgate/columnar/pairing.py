@@ -6,7 +6,7 @@ after it. What is found *may* be a result; the view judges it afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,32 +35,73 @@ class Side:
     new: Mask
 
 
-def new_combinations(key: FrameKey, sides: Sequence[Side], limit: int) -> list[Rows]:
-    """For each source the rows of all combinations with at least one new tuple."""
+def new_combinations(key: FrameKey, sides: Sequence[Side], limit: int) -> list[Combinations]:
+    """All combinations with at least one new tuple, by the source that it is of."""
     found = []
     for place in range(len(sides)):
         allowed = [
             side.new if number == place else ~side.new if number < place else None for number, side in enumerate(sides)
         ]
         found.append(_paired(key, sides, allowed, place, limit))
-    return [np.concatenate([one[place] for one in found]) for place in range(len(sides))]
+    return found
 
 
-def all_combinations(key: FrameKey, sides: Sequence[Side], limit: int) -> list[Rows]:
-    """For each source the rows of all combinations."""
-    return _paired(key, sides, [None] * len(sides), 0, limit)
+def all_combinations(key: FrameKey, sides: Sequence[Side], limit: int) -> dict[int, Rows]:
+    """The rows of all combinations, by the place of their source."""
+    return _paired(key, sides, [None] * len(sides), 0, limit).whole()
 
 
-def _paired(key: FrameKey, sides: Sequence[Side], allowed: Sequence[Mask | None], first: int, limit: int) -> list[Rows]:
+@dataclass(frozen=True)
+class Combinations:
+    """Combinations that were found and not yet written out.
+
+    `chosen` are rows of the sources before the last one, `matches` all rows of the last one, in order: those that go
+    with the first of the chosen ones are the `counts[0]` from `begin[0]` on.
+    """
+
+    chosen: Mapping[int, Rows]
+    place: int
+    begin: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    matches: Rows
+
+    def whole(self) -> dict[int, Rows]:
+        """The rows of all combinations, by the place of their source."""
+        return self._between(0, len(self.counts))
+
+    def pieces(self, size: int) -> Iterator[dict[int, Rows]]:
+        """The same, about so many at a time."""
+        upto = np.cumsum(self.counts)
+        begin = 0
+        while begin < len(upto):
+            done = int(upto[begin - 1]) if begin else 0
+            end = max(begin + 1, int(upto.searchsorted(done + size, "right")))
+            yield self._between(begin, end)
+            begin = end
+
+    def _between(self, begin: int, end: int) -> dict[int, Rows]:
+        counts = self.counts[begin:end]
+        of_chosen = np.repeat(np.arange(begin, end), counts)
+        offsets = np.arange(len(of_chosen)) - np.repeat(np.cumsum(counts) - counts, counts)
+        found = {place: rows[of_chosen] for place, rows in self.chosen.items()}
+        found[self.place] = self.matches[np.repeat(self.begin[begin:end], counts) + offsets]
+        return found
+
+
+def _paired(
+    key: FrameKey, sides: Sequence[Side], allowed: Sequence[Mask | None], first: int, limit: int
+) -> Combinations:
     start = allowed[first]
     chosen = {first: np.arange(len(sides[first].part)) if start is None else np.flatnonzero(start)}
     left = [place for place in range(len(sides)) if place != first]
-    while left:
+    while True:
         connected = [place for place in left if _pairs(key, place, chosen)]
         place = (connected or left)[0]
         left.remove(place)
-        chosen = _joined(key, sides, chosen, place, allowed[place], limit)
-    return [chosen[place] for place in range(len(sides))]
+        found = _joined(key, sides, chosen, place, allowed[place], limit)
+        if not left:
+            return found
+        chosen = found.whole()
 
 
 def _pairs(key: FrameKey, place: int, others: Mapping[int, Rows]) -> list[tuple[str, int, str]]:
@@ -76,7 +117,7 @@ def _pairs(key: FrameKey, place: int, others: Mapping[int, Rows]) -> list[tuple[
 
 def _joined(
     key: FrameKey, sides: Sequence[Side], chosen: Mapping[int, Rows], place: int, allowed: Mask | None, limit: int
-) -> dict[int, Rows]:
+) -> Combinations:
     """What is there already, with every row of one more source that matches it."""
     part = sides[place].part
     count = len(next(iter(chosen.values())))
@@ -92,10 +133,7 @@ def _joined(
     total = int(counts.sum())
     if total > limit:
         raise TooManyError(f"more than {limit} combinations")
-    of_left = np.repeat(np.arange(count), counts)
-    offsets = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
-    of_right = end[1][np.repeat(begin, counts) + offsets]
-    return {**{other: one[of_left] for other, one in chosen.items()}, place: of_right}
+    return Combinations(chosen, place, begin, counts, end[1])
 
 
 def _near(

@@ -5,10 +5,11 @@ from headgate.guard.objects import Source
 from headgate.guard.outcome import Notification, Outcome
 from headgate.guard.schema import catalog_of, table_schema
 from headgate.guard.session import describe, explain, session, without_dropped
-from headgate.guard.settings import Settings
+from headgate.guard.settings import Limits, Settings
 
 __all__ = [
     "Guard",
+    "Limits",
     "Notification",
     "Outcome",
     "Settings",

@@ -10,7 +10,7 @@ from headgate.guard.plan import Node
 from headgate.guard.vocabulary import PASSING
 
 _CARRYING = PASSING - {"Distinct", "Deduplicate", "DeduplicateWithinWatermark", "GuardBarrier"}
-_REPEATING = frozenset(("Join", "Generate"))
+_REPEATING = frozenset(("Join", "Generate", "Sample"))
 _BOTH_SIDES = frozenset(("INNER", "CROSS", "LEFT OUTER", "RIGHT OUTER", "FULL OUTER"))
 
 
@@ -51,7 +51,7 @@ class Carriage:
         self._leaves.setdefault(leaf.id, []).append({"key": need, "value": cover.need})
         keys = [need]
         if any(node.name in _REPEATING for node in way):
-            # A joined row is not one more tuple: distinct rows of the table are counted.
+            # A joined row is not one more tuple: distinct rows of the table are counted, each as often as the others.
             entry["row"] = self._key()
             self._leaves[leaf.id].append({"key": entry["row"], "row": True})
             keys.append(entry["row"])

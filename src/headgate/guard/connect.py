@@ -116,6 +116,7 @@ def serve(
         .config("spark.connect.grpc.binding.port", str(port))
         .config("spark.sql.connect.serverStacktrace.enabled", "false")
         .config("spark.sql.legacy.allowUntypedScalaUDF", "false")
+        .config("spark.scheduler.mode", "FAIR")
         .getOrCreate()
     )
     attach(spark)
@@ -123,8 +124,17 @@ def serve(
     POINT.authenticators[guard.id] = tokens.user_of
     settle_tables(guard, spark)
     endpoint = ConnectEndpoint(spark, port)
+    limits = guard.settings.limits
     endpoint.port = int(
-        endpoint._server().start(spark._jsparkSession, guard.id, _array(spark, REQUESTS), _array(spark, CODE))
+        endpoint._server().start(
+            spark._jsparkSession,
+            guard.id,
+            _array(spark, REQUESTS),
+            _array(spark, CODE),
+            limits.seconds,
+            limits.queries,
+            limits.streams,
+        )
     )
     return endpoint
 

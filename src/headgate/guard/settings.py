@@ -13,12 +13,25 @@ NO_TIME = "no time of its own"
 
 
 @dataclass(frozen=True)
+class Limits:
+    """How much each user of the Connect endpoint gets at a time.
+
+    A query, or one batch of a stream, may take `seconds`; `queries` may run at once, and `streams` beside them.
+    """
+
+    seconds: int = 3600
+    queries: int = 16
+    streams: int = 8
+
+
+@dataclass(frozen=True)
 class Settings:
     """Settings of one guard.
 
     `functions` grants users' own functions by name, to `user:alice` or `role:analyst`; `writable` are the folders that
     results may be written to; `administrators` see full plans. With `compare_answers` a user's aggregates are compared
-    with the user's earlier ones where the policies ask for a least size of groups.
+    with the user's earlier ones where the policies ask for a least size of groups. `limits` are those of the endpoint:
+    a session in process takes what its process does.
     """
 
     sources: Mapping[str, Source] = field(default_factory=dict)
@@ -26,6 +39,7 @@ class Settings:
     writable: tuple[str, ...] = ()
     administrators: frozenset[str] = frozenset()
     compare_answers: bool = True
+    limits: Limits = field(default_factory=Limits)
 
     def function_granted(self, user: User, name: str) -> bool:
         """Whether the user may run a function of this name that is not Spark's own."""

@@ -28,6 +28,7 @@ from headgate.model.instant import Instant
 from headgate.spark.layout import FREE, conformed, kept_table, part_of
 from headgate.spark.packing import NOTE, Batches, unpacked, written, written_table
 from headgate.spark.typed import typed_part, untyped_part
+from headgate.spark.worker_memory import keep_freed_memory
 
 _STREAM = b"stream"
 
@@ -63,6 +64,7 @@ def arrival_task(
     """Takes in elements: (stream, line, typed columns) rows become results, kept tuples and notes."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        keep_freed_memory()
         common = shared()
         table = _gathered(batches)
         if table is None:
@@ -226,6 +228,7 @@ def held_task(
     """
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        keep_freed_memory()
         common = shared()
         held, states = _held(batches, common, counted, wanted)
         work = HeldWork(common.plan, epoch.version, epoch.number, spans, epoch.strategy, epoch.off, limit, states)

@@ -8,7 +8,6 @@ import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.types.LongType
 
 /** Applies a recipe: guards at leaves, changes at operators, masks at the root. It follows the recipe and decides nothing.
   *
@@ -149,15 +148,10 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
   private def largeGroups(plan: LogicalPlan, groups: JsonNode): LogicalPlan = plan match {
     case aggregate: Aggregate =>
       val sizes = groups.elements().asScala.toSeq.map { group =>
-        val need = carried(group.get("need").asText)
-        val counted = if (group.has("row")) If(IsNotNull(need), carried(group.get("row").asText), Literal(null, LongType)) else need
-        val size = Alias(Count(counted).toAggregateExpression(isDistinct = group.has("row")), "size")()
-        val least = Alias(Max(need).toAggregateExpression(), "need")()
-        (size, least)
+        new GroupSize(carried(group.get("need").asText), Option(group.get("row")).map(row => carried(row.asText)))
       }
-      val extended = aggregate.copy(aggregateExpressions = aggregate.aggregateExpressions ++ sizes.flatMap(one => Seq(one._1, one._2)))
-      val enough = sizes.map { case (size, least) => Or(IsNull(least.toAttribute), GreaterThanOrEqual(size.toAttribute, Cast(least.toAttribute, LongType))) }
-      Project(aggregate.output, GuardBarrier(Filter(enough.reduce[Expression](And), extended)))
+      val extended = aggregate.copy(aggregateExpressions = aggregate.aggregateExpressions ++ sizes.flatMap(_.columns))
+      Project(aggregate.output, GuardBarrier(Filter(sizes.map(_.enough).reduce(And), extended)))
     case _ => Build.broken(s"no groups in ${Names.of(plan)}")
   }
 

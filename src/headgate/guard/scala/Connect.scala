@@ -1,13 +1,11 @@
 package org.apache.spark.sql.connect.headgate
 
 import scala.jdk.CollectionConverters._
-import scala.util.{Failure, Success, Try}
 
 import org.sparkproject.connect.grpc._
-import org.sparkproject.connect.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener
 import org.sparkproject.connect.protobuf.Message
 
-import org.apache.spark.connect.proto.{AnalyzePlanRequest, AnalyzePlanResponse, ExecutePlanRequest, UserContext}
+import org.apache.spark.connect.proto.{AnalyzePlanRequest, AnalyzePlanResponse, ExecutePlanRequest}
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connect.planner.SparkConnectPlanner
@@ -23,17 +21,19 @@ object ConnectGuard {
   @volatile private var settings: Map[String, String] = Map.empty
 
   /** Opens the endpoint for one guard: which kinds of requests are let in, and what no request may contain. Gives the port. */
-  def start(base: SparkSession, guardId: String, allowed: Array[String], forbidden: Array[String]): Int = {
+  def start(base: SparkSession, guardId: String, allowed: Array[String], forbidden: Array[String], seconds: Long, queries: Int, streams: Int): Int = {
     kinds = allowed.toSet
     parts = forbidden.toSet
     settings = base.newSession().sessionState.conf.getAllConfs
     guard = Some(guardId)
     SparkConnectService.start(base.sparkContext)
+    Limits.start(seconds, queries, streams)
     SparkConnectService.localPort
   }
 
   def stop(): Unit = {
     guard = None
+    Limits.stop()
     SparkConnectService.stop()
   }
 
@@ -46,7 +46,7 @@ object ConnectGuard {
 
   private def session(user: String, id: String): SessionHolder = {
     val holder = SparkConnectService.sessionManager.getOrCreateIsolatedSession(SessionKey(user, id), None)
-    guard.foreach(one => Hook.bind(holder.session, Binding(one, user, settings)))
+    guard.foreach(one => Hook.bind(holder.session, Binding(one, user, settings, apart = true)))
     holder
   }
 
@@ -111,54 +111,9 @@ class ConnectGuard extends ServerInterceptor {
       case None =>
         call.close(Status.UNAUTHENTICATED.withDescription("the token is missing or not known"), new Metadata())
         new ServerCall.Listener[Request] {}
-      case Some(name) => new SimpleForwardingServerCallListener[Request](next.startCall(new UserCall(call, name), headers)) {
-        private var closed = false
-
-        override def onMessage(message: Request): Unit = bound(name, message.asInstanceOf[Message]) match {
-          case Right(explain: AnalyzePlanRequest) if explain.hasExplain && !ConnectGuard.administers(name) => answer(explain)
-          case Right(changed) => super.onMessage(changed.asInstanceOf[Request])
-          case Left(why) => refuse(why)
-        }
-
-        private def answer(request: AnalyzePlanRequest): Unit = Try(ConnectGuard.explained(name, request)) match {
-          case Success(Some(found)) =>
-            closed = true
-            call.sendHeaders(new Metadata())
-            call.sendMessage(found.asInstanceOf[Response])
-            call.close(Status.OK, new Metadata())
-          case Success(None) => super.onMessage(request.asInstanceOf[Request])
-          case Failure(refusal: RefusedException) => refuse(refusal.getMessage)
-          case Failure(error) => refuse(s"refused by the guard: the plan cannot be explained (${error.getClass.getSimpleName})")
-        }
-
-        private def refuse(why: String): Unit = {
-          closed = true
-          call.close(Status.PERMISSION_DENIED.withDescription(why), new Metadata())
-        }
-
-        override def onHalfClose(): Unit = if (!closed) super.onHalfClose()
-      }
-    }
-  }
-
-  /** The request in the name of the token's user, or why it is not let in. */
-  private def bound(user: String, message: Message): Either[String, Message] = {
-    val field = message.getDescriptorForType.findFieldByName("user_context")
-    val kind = ConnectGuard.kind(message)
-    if (field == null) Left(s"refused by the guard: a request of the kind `$kind` names no user")
-    else if (!ConnectGuard.kinds(kind)) Left(s"refused by the guard: requests of the kind `$kind` are not allowed")
-    else if (ConnectGuard.forbidden(message).isDefined)
-      Left(s"refused by the guard: a request with `${ConnectGuard.forbidden(message).get}` brings code to the server")
-    else {
-      val claimed = message.getField(field).asInstanceOf[UserContext]
-      if (claimed.getUserId.nonEmpty && claimed.getUserId != user)
-        Left(s"refused by the guard: the user_id `${claimed.getUserId}` is not the user of the token; leave it out, or unset SPARK_USER and USER")
-      else try {
-        ConnectGuard.open(user, message)
-        Right(message.toBuilder.setField(field, claimed.toBuilder.setUserId(user).build()).build())
-      } catch {
-        case error: Exception => Left(s"refused by the guard: the session cannot be opened (${error.getMessage})")
-      }
+      case Some(name) =>
+        val own = new UserCall(call, name)
+        new UserRequests(call, own, name, next.startCall(own, headers))
     }
   }
 }

@@ -38,8 +38,8 @@ trait DecisionPoint {
 /** A query that is not run, with what the user is told; of a kind that clients show without a trace. */
 class RefusedException(text: String) extends AnalysisException(message = text)
 
-/** Whom a session acts for. */
-case class Binding(guard: String, user: String, settings: Map[String, String])
+/** Whom a session acts for, with which settings at first; `apart` if nobody else's queries run on its threads. */
+case class Binding(guard: String, user: String, settings: Map[String, String], apart: Boolean = false)
 
 /** Puts the guard into a session: the hook on analysed plans, the rules that keep files skippable, the fence's planning. */
 class GuardExtensions extends (SparkSessionExtensions => Unit) {
@@ -138,9 +138,12 @@ object Hook {
     }
     if (recipe == null || !recipe.isObject || (!recipe.has("refuse") && !recipe.has("permit"))) throw refused("the decision point gave no decision")
     if (recipe.has("refuse")) throw refused(recipe.get("refuse").asText)
-    Releases.check(session, binding, recipe, plan, numbers).foreach(why => throw refused(why))
+    val patient = Patterns(plan)
+    Releases.check(session, binding, recipe, patient, numbers).foreach(why => throw refused(why))
     try {
-      val guarded = new Apply(recipe, numbers)(plan)
+      val guarded = new Apply(recipe, numbers)(patient)
+      // Tasks of users take turns, however many of them one user has waiting.
+      if (binding.apart) session.sparkContext.setLocalProperty("spark.scheduler.pool", binding.user)
       took.add(System.nanoTime() - start)
       if (took.size() > 10000) took.poll()
       guarded

@@ -18,7 +18,15 @@ import org.apache.spark.connect.proto.{AnalyzePlanResponse, ExecutePlanResponse}
 class UserCall[Request, Response](call: ServerCall[Request, Response], user: String) extends SimpleForwardingServerCall[Request, Response](call) {
   private var stopped = false
 
-  override def close(status: Status, trailers: Metadata): Unit = if (!stopped) {
+  /** The execution that is asked about, if one is. */
+  @volatile private[headgate] var operation = ""
+
+  override def close(status: Status, trailers: Metadata): Unit = if (!stopped) Limits.reason(operation) match {
+    case Some(why) if !status.isOk => super.close(Status.PERMISSION_DENIED.withDescription(why), new Metadata())
+    case _ => closeScrubbed(status, trailers)
+  }
+
+  private def closeScrubbed(status: Status, trailers: Metadata): Unit = {
     val found = if (status.isOk) null else StatusProto.fromStatusAndTrailers(status, trailers)
     val info = Option(found).flatMap(_.getDetailsList.asScala.find(_.is(classOf[ErrorInfo]))).map(_.unpack(classOf[ErrorInfo]))
     info.filterNot(UserCall.inWords) match {

@@ -1,0 +1,119 @@
+package org.apache.spark.sql.connect.headgate
+
+import java.util.concurrent.{ConcurrentHashMap, Executors, ScheduledExecutorService, TimeUnit}
+import scala.jdk.CollectionConverters._
+import scala.util.Try
+
+import org.apache.spark.{JobExecutionStatus, SparkContext, SparkStatusTracker}
+import org.apache.spark.connect.proto.ExecutePlanRequest
+import org.apache.spark.sql.connect.service.{ExecuteInfo, ExecuteStatus, SessionHolder, SparkConnectService}
+import org.apache.spark.sql.streaming.StreamingQuery
+
+/** How much of the machine each user gets, so that a query that never ends keeps nobody else waiting for good. */
+object Limits {
+  private case class Most(seconds: Long, queries: Int, streams: Int)
+
+  /** The batch that a stream was at when it was looked at, and since when. */
+  private case class Batch(number: Long, since: Long)
+
+  private val ended: Set[ExecuteStatus] = Set(ExecuteStatus.Finished, ExecuteStatus.Failed, ExecuteStatus.Canceled, ExecuteStatus.Closed)
+  private val KEPT = 10000
+  private val admitted = ConcurrentHashMap.newKeySet[(String, String)]()
+  private val stopped = ConcurrentHashMap.newKeySet[String]()
+  private val batches = new ConcurrentHashMap[String, Batch]()
+  private val waited = new ConcurrentHashMap[String, Long]()
+  private var looked = System.nanoTime()
+  @volatile private var most = Most(0, 0, 0)
+  @volatile private var watch: Option[ScheduledExecutorService] = None
+
+  def start(seconds: Long, queries: Int, streams: Int): Unit = {
+    most = Most(seconds, queries, streams)
+    val timer = Executors.newSingleThreadScheduledExecutor { (work: Runnable) =>
+      val thread = new Thread(work, "headgate-limits")
+      thread.setDaemon(true)
+      thread
+    }
+    timer.scheduleWithFixedDelay(() => Try(look()), 500, 500, TimeUnit.MILLISECONDS)
+    watch = Some(timer)
+  }
+
+  def stop(): Unit = {
+    watch.foreach(_.shutdownNow())
+    watch = None
+  }
+
+  /** Why a query is not let in now, if it is not. What is let in counts before Spark knows of it. */
+  def admit(user: String, request: ExecutePlanRequest): Option[String] = synchronized {
+    val running = active.filter(_.userId == user).map(_.operationId).toSet ++ admitted.asScala.collect { case (`user`, id) => id }
+    if (running.size >= most.queries) Some(s"${most.queries} queries of yours are running, which is as many as are allowed; wait for one to end, or stop one")
+    else if (startsStream(request) && streams(user).size >= most.streams)
+      Some(s"${most.streams} streams of yours are running, which is as many as are allowed; stop one")
+    else {
+      admitted.add(user -> request.getOperationId)
+      None
+    }
+  }
+
+  /** Whatever became of a query that was let in, from now on Spark knows. */
+  def known(user: String, operation: String): Unit = admitted.remove(user -> operation)
+
+  /** What a user is told of a query that was stopped for taking too long. */
+  def reason(operation: String): Option[String] =
+    if (stopped.contains(operation)) Some(s"refused by the guard: the query ran for more than ${most.seconds} s, which is as long as is allowed") else None
+
+  private def startsStream(request: ExecutePlanRequest): Boolean =
+    request.getPlan.hasCommand && request.getPlan.getCommand.hasWriteStreamOperationStart
+
+  /** Who waits for a stream takes nothing from anybody. */
+  private def waits(one: ExecuteInfo): Boolean =
+    one.request.getPlan.hasCommand && (one.request.getPlan.getCommand.hasStreamingQueryCommand || one.request.getPlan.getCommand.hasStreamingQueryManagerCommand)
+
+  private def active: Seq[ExecuteInfo] =
+    SparkConnectService.executionManager.listActiveExecutions.getOrElse(Nil).filterNot(one => ended(one.status))
+
+  private def sessions: Seq[SessionHolder] =
+    SparkConnectService.sessionManager.listActiveSessions.flatMap(one => SparkConnectService.sessionManager.getIsolatedSessionIfPresent(one.key))
+
+  private def streams(user: String): Seq[StreamingQuery] = sessions.filter(_.userId == user).flatMap(_.session.streams.active)
+
+  private def look(): Unit = {
+    val now = System.nanoTime()
+    val passed = now - looked
+    looked = now
+    val queries = active.filterNot(waits)
+    val streams = sessions.flatMap(_.session.streams.active)
+    waited.keySet.retainAll((queries.map(_.operationId) ++ streams.map(_.runId.toString)).asJava)
+    queries.foreach(lookAt(_, now, passed))
+    streams.foreach(lookAt(_, now, passed))
+  }
+
+  private def lookAt(query: ExecuteInfo, now: Long, passed: Long): Unit =
+    if (tooLong(query.operationId, query.creationTimeNs, now, passed, _.getJobIdsForTag(query.jobTag))) {
+      if (stopped.size > KEPT) stopped.clear()
+      stopped.add(query.operationId)
+      SparkConnectService.executionManager.getExecuteHolder(query.key).foreach(_.interrupt())
+    }
+
+  /** A stream may run for ever, but not one batch of it. */
+  private def lookAt(stream: StreamingQuery, now: Long, passed: Long): Unit = {
+    val id = stream.runId.toString
+    val number = Option(stream.lastProgress).map(_.batchId).getOrElse(-1L)
+    if (!stream.status.isTriggerActive || Option(batches.get(id)).exists(_.number != number)) {
+      batches.remove(id)
+      waited.remove(id)
+    }
+    else if (tooLong(id, batches.computeIfAbsent(id, _ => Batch(number, now)).since, now, passed, _.getJobIdsForGroup(id))) stream.stop()
+  }
+
+  /** Whether something has taken too long since it began, not counting how long it waited for others to let it have a core. */
+  private def tooLong(id: String, since: Long, now: Long, passed: Long, jobs: SparkStatusTracker => Array[Int]): Boolean = {
+    if (waitsForCores(jobs)) waited.merge(id, passed, (one, more) => one + more)
+    TimeUnit.NANOSECONDS.toSeconds(now - since - waited.getOrDefault(id, 0L)) >= most.seconds
+  }
+
+  private def waitsForCores(jobs: SparkStatusTracker => Array[Int]): Boolean = {
+    val tracker = SparkContext.getOrCreate().statusTracker
+    val running = jobs(tracker).toSeq.flatMap(tracker.getJobInfo(_)).filter(_.status == JobExecutionStatus.RUNNING)
+    running.nonEmpty && running.flatMap(_.stageIds.toSeq).flatMap(tracker.getStageInfo(_)).forall(_.numActiveTasks == 0)
+  }
+}

@@ -1,0 +1,80 @@
+package org.apache.spark.sql.connect.headgate
+
+import scala.util.{Failure, Success, Try}
+
+import org.sparkproject.connect.grpc.{Metadata, ServerCall, Status}
+import org.sparkproject.connect.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener
+import org.sparkproject.connect.protobuf.Message
+
+import org.apache.spark.connect.proto.{AnalyzePlanRequest, ExecutePlanRequest, ReattachExecuteRequest, UserContext}
+import org.apache.spark.sql.headgate.RefusedException
+
+/** What a user asks for: each request goes on in the name of the token's user, or is refused.
+  *
+  * `call` is the client's, `own` what the service answers to, which scrubs what it answers.
+  */
+class UserRequests[Request, Response](call: ServerCall[Request, Response], own: UserCall[Request, Response], user: String, next: ServerCall.Listener[Request])
+    extends SimpleForwardingServerCallListener[Request](next) {
+  private var closed = false
+
+  override def onMessage(message: Request): Unit = bound(message.asInstanceOf[Message]) match {
+    case Right(explain: AnalyzePlanRequest) if explain.hasExplain && !ConnectGuard.administers(user) => answer(explain)
+    case Right(execute: ExecutePlanRequest) =>
+      own.operation = execute.getOperationId
+      Limits.admit(user, execute).fold(super.onMessage(execute.asInstanceOf[Request]))(why => refuse(s"refused by the guard: $why"))
+    case Right(reattach: ReattachExecuteRequest) =>
+      own.operation = reattach.getOperationId
+      super.onMessage(reattach.asInstanceOf[Request])
+    case Right(changed) => super.onMessage(changed.asInstanceOf[Request])
+    case Left(why) => refuse(why)
+  }
+
+  override def onHalfClose(): Unit = if (!closed) super.onHalfClose()
+
+  override def onComplete(): Unit = {
+    Limits.known(user, own.operation)
+    super.onComplete()
+  }
+
+  override def onCancel(): Unit = {
+    Limits.known(user, own.operation)
+    super.onCancel()
+  }
+
+  private def answer(request: AnalyzePlanRequest): Unit = Try(ConnectGuard.explained(user, request)) match {
+    case Success(Some(found)) =>
+      closed = true
+      call.sendHeaders(new Metadata())
+      call.sendMessage(found.asInstanceOf[Response])
+      call.close(Status.OK, new Metadata())
+    case Success(None) => super.onMessage(request.asInstanceOf[Request])
+    case Failure(refusal: RefusedException) => refuse(refusal.getMessage)
+    case Failure(error) => refuse(s"refused by the guard: the plan cannot be explained (${error.getClass.getSimpleName})")
+  }
+
+  private def refuse(why: String): Unit = {
+    closed = true
+    call.close(Status.PERMISSION_DENIED.withDescription(why), new Metadata())
+  }
+
+  /** The request in the name of the token's user, or why it is not let in. */
+  private def bound(message: Message): Either[String, Message] = {
+    val field = message.getDescriptorForType.findFieldByName("user_context")
+    val kind = ConnectGuard.kind(message)
+    if (field == null) Left(s"refused by the guard: a request of the kind `$kind` names no user")
+    else if (!ConnectGuard.kinds(kind)) Left(s"refused by the guard: requests of the kind `$kind` are not allowed")
+    else if (ConnectGuard.forbidden(message).isDefined)
+      Left(s"refused by the guard: a request with `${ConnectGuard.forbidden(message).get}` brings code to the server")
+    else {
+      val claimed = message.getField(field).asInstanceOf[UserContext]
+      if (claimed.getUserId.nonEmpty && claimed.getUserId != user)
+        Left(s"refused by the guard: the user_id `${claimed.getUserId}` is not the user of the token; leave it out, or unset SPARK_USER and USER")
+      else try {
+        ConnectGuard.open(user, message)
+        Right(message.toBuilder.setField(field, claimed.toBuilder.setUserId(user).build()).build())
+      } catch {
+        case error: Exception => Left(s"refused by the guard: the session cannot be opened (${error.getMessage})")
+      }
+    }
+  }
+}

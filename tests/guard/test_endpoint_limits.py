@@ -1,0 +1,150 @@
+"""How much of the machine users of the endpoint get: who asks for too much is stopped, others go on (way in 20)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from endpoints import BOB, answers_to, running_endpoint
+
+SECONDS = 6
+
+TIMED = """
+import time
+def timed(act):
+    begun = time.monotonic()
+    try:
+        found = act()
+    except Exception as error:
+        found = str(error)
+    return [found, time.monotonic() - begun]
+EXPLODING = "SELECT sum(a.id * b.id) FROM range(0, 100000000, 1, 2) a CROSS JOIN range(0, 100000000, 1, 1) b"
+"""
+
+# Bob's tasks take all cores; Alice asks while they run.
+EXPLODES = (
+    TIMED
+    + """
+import threading
+bob, alice = session("bob-example"), session("alice-example")
+bobs = []
+held = threading.Thread(target=lambda: bobs.append(timed(lambda: bob.sql(EXPLODING).collect())))
+held.start()
+time.sleep(1)
+alices = timed(lambda: alice.read.parquet("DATA").groupBy().sum("Expense").collect()[0][0])
+held.join()
+answer = [bobs[0], alices]
+"""
+)
+
+FORMS = ("t RLIKE '(.*a){25}b'", r"regexp_replace(t, r'(a|a)*b\1', 'b')", "t LIKE '%a%a%a%a%a%a%a%a%a%a%b'")
+
+BACKTRACKS = TIMED + "".join(
+    f"""
+def matched():
+    return spark.range(2).selectExpr("concat(repeat('a', 60), '!', id) AS t").selectExpr({form!r}).collect()
+first = timed(matched)
+answer = answer + [first] if "answer" in dir() else [first]
+"""
+    for form in FORMS
+)
+
+AT_ONCE = (
+    TIMED
+    + """
+import threading
+bob, alice = session("bob-example"), session("alice-example")
+held = [threading.Thread(target=lambda: timed(lambda: bob.sql(EXPLODING).collect())) for _ in range(2)]
+for one in held:
+    one.start()
+time.sleep(2)
+answer = [timed(lambda: session("bob-example").range(3).count()), timed(lambda: alice.range(3).schema.simpleString())]
+for one in held:
+    one.join()
+answer.append(timed(lambda: bob.range(3).count()))
+"""
+)
+
+STREAMS = """
+patient = spark.read.parquet("DATA")
+answer = []
+def started(name):
+    stream = spark.readStream.schema(patient.schema).parquet("DATA").select("Id")
+    try:
+        query = stream.writeStream.format("memory").queryName(name).start()
+        answer.append("started")
+        return query
+    except Exception as error:
+        answer.append(str(error))
+first = started("one")
+started("two")
+first.stop()
+started("three").stop()
+"""
+
+IN_TURNS = (
+    TIMED
+    + """
+import threading
+bob, alice = session("bob-example"), session("alice-example")
+order = []
+WORK = "SELECT sum(length(sha2(repeat(cast(id AS string), 1000000), 512))) FROM range(0, 100, 1, 100)"
+held = threading.Thread(target=lambda: (bob.sql(WORK).collect(), order.append("bob")))
+held.start()
+time.sleep(0.5)
+alice.range(0, 4, 1, 4).selectExpr("sum(id)").collect()
+order.append("alice")
+held.join()
+answer = order
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    limits = {"seconds": SECONDS, "queries": 2, "streams": 1}
+    programs = {"explodes": EXPLODES, "backtracks": BACKTRACKS, "at once": AT_ONCE, "streams": STREAMS}
+    programs["in turns"] = IN_TURNS
+    with running_endpoint(tmp_path_factory.mktemp("limits"), limits) as (port, data):
+        return answers_to(port, data, {name: (BOB, "", program) for name, program in programs.items()})
+
+
+def _answer(answers: dict[str, dict[str, Any]], name: str) -> list[Any]:
+    assert "answer" in answers[name], answers[name]
+    found: list[Any] = answers[name]["answer"]
+    return found
+
+
+def _was_stopped(found: str, seconds: float) -> None:
+    assert f"the query ran for more than {SECONDS} s" in found
+    assert SECONDS <= seconds < SECONDS + 30
+
+
+def test_a_join_that_explodes_is_stopped_and_others_go_on(answers) -> None:
+    bobs, (alices, seconds) = _answer(answers, "explodes")
+    _was_stopped(*bobs)
+    assert alices == 21_300
+    assert seconds < SECONDS + 30
+
+
+def test_a_pattern_that_backtracks_lets_go(answers) -> None:
+    for found in _answer(answers, "backtracks"):
+        _was_stopped(*found)
+
+
+def test_nobody_has_more_than_a_number_of_queries_at_once(answers) -> None:
+    refused, alices, later = _answer(answers, "at once")
+    assert "2 queries of yours are running" in refused[0]
+    assert refused[1] < SECONDS
+    assert alices[0] == "struct<id:bigint>"
+    assert later[0] == 3
+
+
+def test_nobody_has_more_than_a_number_of_streams_at_once(answers) -> None:
+    first, second, third = _answer(answers, "streams")
+    assert (first, third) == ("started", "started")
+    assert "1 streams of yours are running" in second
+
+
+def test_tasks_of_users_take_turns(answers) -> None:
+    assert _answer(answers, "in turns") == ["alice", "bob"]
