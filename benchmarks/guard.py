@@ -2,8 +2,9 @@
 
 The policies are those of table 1 of GuardSpark++, which withhold nothing, so that only the guard's own work counts.
 Each query runs in turns plain, plain in a second session, and guarded; what is reported are ratios of the means of the
-faster halves, since whatever else the machine does only makes runs slower. Plain against plain says what differences
-the machine can show. Deciding is timed when a plan is new and when it is known, and for 10 to 10,000 rules.
+faster halves, since whatever else the machine does only makes runs slower; in time and in processor time. Plain against
+plain says what differences the machine can show. Deciding is timed when a plan is new and when it is known, and for 10
+to 10,000 rules.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "guard"))
 import tpcds
 from pyspark.sql import SparkSession
 
+from epochs.bench import processor_seconds
 from headgate.guard import Guard, catalog_of, gateway, session
 from headgate.model.subject import User
 from headgate.policy.yaml_file import parse_policies
@@ -59,29 +61,37 @@ def policies(names: list[str], spark: SparkSession, more: int = 0) -> str:
     return "version: 1\npolicies:\n" + "\n".join(lines)
 
 
-def run(spark: SparkSession, query: str) -> float:
-    start = time.perf_counter()
+Runs = dict[int, dict[str, list[float]]]
+"""By query and kind."""
+
+
+def run(spark: SparkSession, query: str) -> tuple[float, float]:
+    """Seconds, and processor seconds of Spark's process."""
+    worked, start = processor_seconds(), time.perf_counter()
     spark.sql(query).collect()
-    return time.perf_counter() - start
+    return time.perf_counter() - start, processor_seconds() - worked
 
 
-def measure(sessions: dict[str, SparkSession], texts: dict[int, str], turns: int) -> dict[int, dict[str, list[float]]]:
-    """Seconds by query and kind. All runs of a query follow one another, after some that warm up.
+def measure(sessions: dict[str, SparkSession], texts: dict[int, str], turns: int) -> tuple[Runs, Runs]:
+    """Seconds and processor seconds. All runs of a query follow one another, after some that warm up.
 
     Whoever comes first after other queries pays for compiling its code, and Spark keeps the code of few queries. Two
     plain sessions run the same code, so that it is warm after half as many turns; guarded runs are doubled for that.
     """
-    found: dict[int, dict[str, list[float]]] = {number: {name: [] for name in sessions} for number in texts}
+    found: Runs = {number: {name: [] for name in sessions} for number in texts}
+    work: Runs = {number: {name: [] for name in sessions} for number in texts}
     kinds = list(sessions)
     for place, (number, text) in enumerate(texts.items(), start=1):
         for name in [*kinds, "guarded"] * WARMING:
             run(sessions[name], text)
         for turn in range(turns):
             for name in kinds[turn % len(kinds) :] + kinds[: turn % len(kinds)]:
-                found[number][name].append(run(sessions[name], text))
+                seconds, worked = run(sessions[name], text)
+                found[number][name].append(seconds)
+                work[number][name].append(worked)
         shown = ", ".join(f"{name} {faster_half(own):.3f} s" for name, own in found[number].items())
         print(f"{place} of {len(texts)}: query {number}, {shown}", file=sys.stderr, flush=True)
-    return found
+    return found, work
 
 
 def warm_up(spark: SparkSession, texts: dict[int, str]) -> None:
@@ -122,7 +132,7 @@ def faster_half(values: list[float]) -> float:
     return statistics.fmean(sorted(values)[: (len(values) + 1) // 2])
 
 
-def compared(times: dict[int, dict[str, list[float]]], name: str) -> dict[str, Any]:
+def compared(times: Runs, name: str) -> dict[str, Any]:
     """The ratios to plain Spark, by query and in all."""
     ratios = {number: faster_half(one[name]) / faster_half(one["plain"]) for number, one in times.items()}
     worst = max(ratios, key=lambda number: ratios[number])
@@ -209,7 +219,7 @@ def compare(spark: SparkSession, names: list[str], texts: dict[int, str], turns:
     took = [nanoseconds / 1e6 for nanoseconds in json.loads(gateway.attach(spark).timings())]
     new, known = took[: len(texts)], took[len(texts) :]
     warm_up(sessions["plain"], texts)
-    times = measure(sessions, texts, turns)
+    times, work = measure(sessions, texts, turns)
     return {
         "queries": len(texts),
         "turns": turns,
@@ -217,6 +227,7 @@ def compare(spark: SparkSession, names: list[str], texts: dict[int, str], turns:
         "planning": planned,
         "guarded": compared(times, "guarded"),
         "plain again": compared(times, "plain again"),
+        "work": {name: compared(work, name) for name in ("guarded", "plain again")},
         "milliseconds": {"new plan": statistics.median(new), "known plan": statistics.median(known)},
         "rules": rules(spark, names, tables, tpcds.queries()[2], [10, 100, 1000, 10_000]),
     }
@@ -232,6 +243,8 @@ def text_of(report: dict[str, Any]) -> str:
             f"{name:>11} to plain: {one['ratio']:.4f} (geometric mean), worst {worst:.3f} (query {number}), "
             f"{one['seconds']:.1f} s to {report['plain seconds']:.1f} s; over 1.05: {over}"
         )
+    for name, one in report["work"].items():
+        lines.append(f"{name:>11} to plain in processor time: {one['ratio']:.4f}")
     more = [one["milliseconds"] for one in report["planning"].values()]
     same = sum(one["same plan"] for one in report["planning"].values())
     lines.append(

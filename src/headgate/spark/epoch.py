@@ -130,15 +130,22 @@ class EpochRunner:
         """
         line = F.col("line")
         candidates = batch.where(line.contains('"sp"') | line.contains("\\u00")).select("stream", "line").toArrow()
-        for row in candidates.to_pylist():
-            stream = self._planned.system.streams.stream(self.streams[row["stream"]])
-            element = self._punctuations.read(row["line"], stream)
+        streams = [self._planned.system.streams.stream(name) for name in self.streams]
+        adders: dict[int, tuple[Punctuation, Callable[[Instant], None]]] = {}
+        for place, line in zip(*(candidates.column(name).to_pylist() for name in ("stream", "line")), strict=True):
+            stream = streams[place]
+            element = self._punctuations.read(line, stream)
             if isinstance(element, Punctuation):
-                live = state.progress.live
-                state.timeline.add(stream, element, state.progress.mark(stream.name).value if live else None)
+                element = element, element.at
+            if isinstance(element, tuple):
+                like, at = element
+                if id(like) not in adders:
+                    mark = state.progress.mark(stream.name).value if state.progress.live else None
+                    adders[id(like)] = like, state.timeline.adder(stream, like, mark)
+                adders[id(like)][1](at)
                 report.punctuations[stream.name] = report.punctuations.get(stream.name, 0) + 1
-                seen[stream.name] = max(seen.get(stream.name, element.at), element.at)
-            elif isinstance(element, Rejected) and row["line"].startswith(PUNCTUATION_OPENS):
+                seen[stream.name] = max(seen.get(stream.name, at), at)
+            elif isinstance(element, Rejected) and line.startswith(PUNCTUATION_OPENS):
                 report.rejected.append(element.to_json())
 
     def _epoch(self, number: int, state: State) -> Epoch:

@@ -100,11 +100,10 @@ def _parts(
             if part is not None:
                 yield place, _numbered(part, first), [_rejection(one) for one in rejected]
                 first += len(part)
-        lines = own.column("line")
         tuples: list[Tuple] = []
-        for line in lines.to_pylist():
+        for line in own.column("line").drop_null().to_pylist():
             # What begins as a punctuation has been dealt with by the driver, before this task was made.
-            if line is None or line.startswith(PUNCTUATION_OPENS):
+            if line.startswith(PUNCTUATION_OPENS):
                 continue
             element = parse_line(line.encode("utf-8", "surrogatepass"), plan.schema)
             if isinstance(element, Rejected):

@@ -39,11 +39,25 @@ class Log:
 
     def add(self, at: Instant, objects: Objects, positive: bool, immediate: bool, subjects: int) -> None:
         """Take note of a punctuation."""
-        statement = Statement(self.words.objects.number(objects), positive, immediate, subjects)
-        place = bisect_right(self._ats, at) if self._ats and at < self._ats[-1] else len(self._ats)
-        self._ats.insert(place, at)
-        self._statements.insert(place, self.words.statements.number(statement))
-        self._unchanged_before = min(self._unchanged_before, at)
+        self.put(at, self.number(objects, positive, immediate, subjects))
+
+    def number(self, objects: Objects, positive: bool, immediate: bool, subjects: int) -> int:
+        """The number of what a punctuation says."""
+        return self.words.statements.number(
+            Statement(self.words.objects.number(objects), positive, immediate, subjects)
+        )
+
+    def put(self, at: Instant, statement: int) -> None:
+        """Take note of a punctuation by the number of what it says."""
+        if not self._ats or at >= self._ats[-1]:
+            self._ats.append(at)
+            self._statements.append(statement)
+        else:
+            place = bisect_right(self._ats, at)
+            self._ats.insert(place, at)
+            self._statements.insert(place, statement)
+        if at < self._unchanged_before:
+            self._unchanged_before = at
 
     def history(self) -> History:
         """What is known now; later punctuations do not change it."""
@@ -72,8 +86,12 @@ class Log:
         behind = bisect_left(self._ats, horizon)
         entries = self.entries()
         needed = _needed(entries[:behind], self.words)
+        numbers: dict[Statement, int] = {}
         for at, one in needed + entries[behind:]:
-            log.add(at, self.words.objects.values[one.objects], one.positive, one.immediate, translated(one.subjects))
+            if one not in numbers:
+                objects = self.words.objects.values[one.objects]
+                numbers[one] = log.number(objects, one.positive, one.immediate, translated(one.subjects))
+            log.put(at, numbers[one])
         log._kept = len(needed)
         return log
 

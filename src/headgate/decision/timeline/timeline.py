@@ -54,10 +54,19 @@ class Timeline:
 
     def add(self, stream: StreamSchema, punctuation: Punctuation, watermark: Instant | None = None) -> None:
         """Take note of a punctuation that this stream carried; `watermark` is the stream's, if it is live."""
+        self.adder(stream, punctuation, watermark)(punctuation.at)
+
+    def adder(
+        self, stream: StreamSchema, punctuation: Punctuation, watermark: Instant | None = None
+    ) -> Callable[[Instant], None]:
+        """What adds this punctuation as if it were of another time; good until something is forgotten.
+
+        Streams repeat themselves: what a punctuation says is looked at once, and only its time for each.
+        """
         objects = punctuation.objects
         if punctuation.kind is Kind.DATA:
             if not objects.streams.matches(stream.name):
-                return  # a provider cannot open another's stream
+                return _ignore  # a provider cannot open another's stream
             log = _log(self.data_logs, stream.name, data_log)
             objects = Objects(EVERYTHING, objects.tuples, objects.attributes)
             subjects = self.roles.bits(punctuation.subjects)
@@ -68,20 +77,20 @@ class Timeline:
             log = _log(self.user_logs, punctuation.query or "", user_log)
             objects = ALL_OBJECTS
             subjects = self.people.bits(punctuation.subjects)
-        at, immediate = self._not_behind(punctuation, watermark)
-        log.add(at, objects, punctuation.positive, immediate, subjects)
-        self._version = None
-
-    def _not_behind(self, punctuation: Punctuation, watermark: Instant | None) -> tuple[Instant, bool]:
-        """When it counts, and whether at once: a late one may only take away.
-
-        What is older than the horizon is late in any case: the tuples it speaks of are gone, and what it would have
-        been folded into is forgotten.
-        """
+        positive = punctuation.positive
+        # A late one may only take away. What is older than the horizon is late in any case: the tuples it speaks of are
+        # gone, and what it would have been folded into is forgotten.
         mark = self.horizon if watermark is None else max(watermark, self.horizon)
-        if punctuation.at < mark:
-            return mark, not punctuation.positive
-        return punctuation.at, punctuation.immediate
+        in_time = log.number(objects, positive, punctuation.immediate, subjects)
+
+        def add(at: Instant) -> None:
+            if at >= mark:
+                log.put(at, in_time)
+            else:
+                log.put(mark, log.number(objects, positive, not positive, subjects))
+            self._version = None
+
+        return add
 
     @property
     def version(self) -> Version:
@@ -125,6 +134,10 @@ class Timeline:
 
     def _logs(self) -> list[Log]:
         return [*self.data_logs.values(), *self.role_logs.values(), *self.user_logs.values()]
+
+
+def _ignore(at: Instant) -> None:
+    """Of a punctuation that has no say."""
 
 
 def _log(logs: dict[str, Log], name: str, empty: Callable[[], Log]) -> Log:
