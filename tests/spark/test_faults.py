@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -47,19 +48,25 @@ def _push(group: GeneratedSystem, folder: Path, epochs: int = EPOCHS) -> None:
         os.utime(path, (1_700_000_000 + number,) * 2)
 
 
-def _run(command: list[str], kill: tuple[str, float] | None = None) -> bool:
-    """Whether the program came to its end; else it was killed, with its JVM, so many seconds after it was started, or
-    after it had started to work."""
+@dataclass(frozen=True)
+class Kill:
+    """So many seconds after the driver was started, or after it had committed so many more epochs."""
+
+    epochs: int
+    seconds: float
+
+
+def _run(command: list[str], root: Path, kill: Kill | None = None) -> bool:
+    """Whether the program came to its end; else it was killed, with its JVM."""
+    target = _committed(root) + kill.epochs if kill is not None else 0
     piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **piped, start_new_session=True) as one:
-        assert one.stdout is not None
-        if kill is None or kill[0] == "working":
-            first = one.stdout.readline()
-            assert first.startswith("started"), one.communicate()[1][-3000:]
         if kill is not None:
-            deadline = time.monotonic() + kill[1]
+            while kill.epochs and _committed(root) < target and one.poll() is None:
+                time.sleep(0.005)
+            deadline = time.monotonic() + kill.seconds
             while time.monotonic() < deadline and one.poll() is None:
-                time.sleep(0.01)
+                time.sleep(0.005)
             if one.poll() is None:
                 os.killpg(one.pid, signal.SIGKILL)
                 one.communicate()
@@ -69,9 +76,16 @@ def _run(command: list[str], kill: tuple[str, float] | None = None) -> bool:
         return "finished" in out
 
 
-def _moment(chance: random.Random) -> tuple[str, float]:
-    """Mostly while epochs run; sometimes earlier, while the session starts and the engine recovers."""
-    return ("starting", chance.uniform(0.0, 8.0)) if chance.random() < 0.2 else ("working", chance.uniform(0.0, 4.0))
+def _committed(root: Path) -> int:
+    """The last epoch that counts."""
+    return max((int(one.stem) for one in (root / "manifest").glob("[0-9]*.json")), default=-1)
+
+
+def _moment(chance: random.Random) -> Kill:
+    """Mostly while epochs run, at some point of one; sometimes earlier, while the session starts and recovers."""
+    return (
+        Kill(0, chance.uniform(0.0, 8.0)) if chance.random() < 0.2 else Kill(chance.choice((1, 2, 3)), chance.random())
+    )
 
 
 def _survives(spark: SparkSession, folder: Path, group: GeneratedSystem, kills: int, seed: int) -> int:
@@ -83,9 +97,9 @@ def _survives(spark: SparkSession, folder: Path, group: GeneratedSystem, kills: 
     strategy = chance.choice(list(Strategy))
     command = [sys.executable, str(PROGRAM), str(root), str(system_file), strategy.value, "1000000"]
     killed = 0
-    while killed < kills and not _run(command, _moment(chance)):
+    while killed < kills and not _run(command, root, _moment(chance)):
         killed += 1
-    _run(command)
+    assert _run(command, root)
     reference = Interpreter(group.system)
     reference.epoch(in_replay_order(group.system, group.elements))
     reference.finish()
