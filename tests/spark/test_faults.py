@@ -11,11 +11,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from forgetting import every_loss_shows
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from spark_combined import combined
@@ -30,6 +33,8 @@ from headgate.testing.systems import GeneratedSystem, systems
 
 PROGRAM = Path(__file__).with_name("fault_program.py")
 EPOCHS = 8
+TELLING = EPOCHS // 2
+"""The number of epochs after which every system here would deliver something else if anything were lost."""
 
 
 def _push(group: GeneratedSystem, folder: Path, epochs: int = EPOCHS) -> None:
@@ -81,36 +86,59 @@ def _committed(root: Path) -> int:
     return max((int(one.stem) for one in (root / "manifest").glob("[0-9]*.json")), default=-1)
 
 
-def _moment(chance: random.Random) -> Kill:
-    """Mostly while epochs run, at some point of one; sometimes earlier, while the session starts and recovers."""
-    return (
-        Kill(0, chance.uniform(0.0, 8.0)) if chance.random() < 0.2 else Kill(chance.choice((1, 2, 3)), chance.random())
-    )
+def _moments(chance: random.Random) -> Iterator[Kill]:
+    """The first where a loss would show; then some while the session starts and recovers, most while epochs run."""
+    yield Kill(TELLING, chance.uniform(0.0, 0.3))
+    while True:
+        yield Kill(0, chance.uniform(0.0, 8.0)) if chance.random() < 0.3 else Kill(1, chance.uniform(0.0, 0.6))
+
+
+class _Case:
+    """A folder with all that a driver needs, which is started and killed until it has worked through it."""
+
+    def __init__(self, folder: Path, group: GeneratedSystem, strategy: Strategy) -> None:
+        self.root, self.group, self.strategy = folder / "root", group, strategy
+        system_file = folder / "system.pickle"
+        system_file.write_bytes(pickle.dumps(group.system))
+        _push(group, self.root)
+        self._command = [sys.executable, str(PROGRAM), str(self.root), str(system_file), strategy.value, "1000000"]
+
+    def run(self, kill: Kill | None = None) -> bool:
+        return _run(self._command, self.root, kill)
+
+    def dies(self, moment: str, epoch: int) -> None:
+        """The driver ends itself with `kill -9` at a moment of an epoch."""
+        command = [*self._command, "local[2]", moment, str(epoch)]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=300, start_new_session=True)
+        assert ended.returncode == -signal.SIGKILL, ended.stderr[-3000:]
+
+    def check(self, spark: SparkSession) -> None:
+        """What was delivered and withheld is what the reference says."""
+        system, settings = self.group.system, Settings(self.strategy, live=False, files_per_epoch=1)
+        reference = Interpreter(system)
+        reference.epoch(in_replay_order(system, self.group.elements))
+        reference.finish()
+        engine = Engine(spark, str(self.root), system, settings=settings)
+        assert engine.finished
+        rows = delivered(engine)
+        for key, outcome in reference.outcomes.items():
+            wanted = sorted(repr((one.time, sorted(one.row.items()))) for one in outcome.results)
+            assert sorted(repr((at, sorted(row.items()))) for at, row in rows.get(key, [])) == wanted, key
+            if not outcome.verdict.denied:
+                assert engine.totals.withheld.get("/".join(key), 0) == outcome.withheld
 
 
 def _survives(spark: SparkSession, folder: Path, group: GeneratedSystem, kills: int, seed: int) -> int:
     """How often it was killed: a run may come to its end before its next kill."""
     chance = random.Random(seed)
-    root, system_file = folder / "root", folder / "system.pickle"
-    system_file.write_bytes(pickle.dumps(group.system))
-    _push(group, root)
-    strategy = chance.choice(list(Strategy))
-    command = [sys.executable, str(PROGRAM), str(root), str(system_file), strategy.value, "1000000"]
+    case = _Case(folder, group, chance.choice(list(Strategy)))
     killed = 0
-    while killed < kills and not _run(command, root, _moment(chance)):
+    for moment in islice(_moments(chance), kills):
+        if case.run(moment):
+            break
         killed += 1
-    assert _run(command, root)
-    reference = Interpreter(group.system)
-    reference.epoch(in_replay_order(group.system, group.elements))
-    reference.finish()
-    engine = Engine(spark, str(root), group.system, settings=Settings(strategy, live=False, files_per_epoch=1))
-    assert engine.finished
-    rows = delivered(engine)
-    for key, outcome in reference.outcomes.items():
-        wanted = sorted(repr((one.time, sorted(one.row.items()))) for one in outcome.results)
-        assert sorted(repr((at, sorted(row.items()))) for at, row in rows.get(key, [])) == wanted, key
-        if not outcome.verdict.denied:
-            assert engine.totals.withheld.get("/".join(key), 0) == outcome.withheld
+    assert case.run()
+    case.check(spark)
     return killed
 
 
@@ -122,11 +150,18 @@ ONCE = {
 }
 
 
+LONG_EXAMPLES = "ignore:Generating overly large repr"
+"""Else this is all that a failing test says."""
+
+
 @st.composite
 def groups(draw: st.DrawFn) -> GeneratedSystem:
-    return combined([draw(systems(with_policies=True, max_queries=3)) for _ in range(6)], Defaults())
+    group = combined([draw(systems(with_policies=True, max_queries=3)) for _ in range(8)], Defaults())
+    assume(every_loss_shows(group, EPOCHS, TELLING))
+    return group
 
 
+@pytest.mark.filterwarnings(LONG_EXAMPLES)
 @settings(max_examples=2, **ONCE)
 @given(group=groups())
 def test_property_killed_drivers_lose_and_repeat_nothing(
@@ -135,7 +170,21 @@ def test_property_killed_drivers_lose_and_repeat_nothing(
     _survives(spark, tmp_path_factory.mktemp("fault"), group, kills=2, seed=7)
 
 
+@pytest.mark.filterwarnings(LONG_EXAMPLES)
+@settings(max_examples=1, **ONCE)
+@given(group=groups())
+def test_property_killed_around_a_commit(spark: SparkSession, tmp_path_factory, group: GeneratedSystem) -> None:
+    """An epoch that was not committed is run again, one that was is not, though Spark has not heard of it."""
+    case = _Case(tmp_path_factory.mktemp("commit"), group, Strategy.SWITCHES)
+    case.dies("uncommitted", TELLING)
+    case.dies("committed", TELLING)
+    case.dies("cleaned", TELLING + 1)
+    assert case.run()
+    case.check(spark)
+
+
 @pytest.mark.long
+@pytest.mark.filterwarnings(LONG_EXAMPLES)
 def test_property_thirty_kills(spark: SparkSession, tmp_path_factory) -> None:
     kills = 0
 
