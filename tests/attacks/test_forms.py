@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from guarded import DEPARTMENTS, OWN, refused, rows
+from guarded import DEPARTMENTS, OWN, refused, rows, since
 
 VISIBLE = [(1, "Ann", 50), (2, "Bob", 60)]
 
@@ -55,7 +55,10 @@ def ann(world):
     return session
 
 
-@pytest.mark.parametrize("form", FORMS)
+NEWER = {"recursive": since("4.1", "recursive queries")}
+
+
+@pytest.mark.parametrize("form", [pytest.param(form, marks=NEWER.get(form, ())) for form in FORMS])
 def test_every_way_to_name_a_table_gives_the_same(ann, form) -> None:
     assert rows(ann.sql(FORMS[form])) == VISIBLE
 
@@ -91,6 +94,7 @@ def test_a_cached_table_is_guarded(world, ann) -> None:
         world.spark.catalog.uncacheTable("emp")
 
 
+@since("4.1", "scripts without a switch")
 def test_a_script_is_guarded(ann) -> None:
     ann.conf.set("spark.sql.ansi.enabled", "true")
     assert rows(ann.sql("BEGIN SELECT id, name, salary FROM emp; END")) == VISIBLE

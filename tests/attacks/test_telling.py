@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from guarded import DEPARTMENTS, OWN, physical, policy, rows
+from guarded import DEPARTMENTS, OWN, below_the_barrier, physical, policy, rows
 
 # Row 3 is hidden, and the predicate raises an error on it: 1 / (salary - 100).
 PREDICATE = "(1 / (salary - 100) IS NOT NULL OR id > 0)"
@@ -102,19 +102,55 @@ def test_where_nothing_tells_there_is_no_fence(world, name) -> None:
     assert rows(frame) == rows(plain.sql(SILENT[name].replace("FROM emp", "FROM own").replace("JOIN emp", "JOIN own")))
 
 
-def test_partitions_are_pruned_by_a_join(world) -> None:
-    spark = world.spark
-    frame = spark.table("emp").selectExpr("id", "dept", "salary", "since AS day")
+@pytest.fixture(scope="module")
+def sold(world):
+    """A table that is divided into files by day, and one that says which days are odd."""
+    frame = world.spark.table("emp").selectExpr("id", "dept", "salary", "since AS day")
     files = str(world.folder / "sold")
     frame.write.mode("overwrite").partitionBy("day").option("path", files).saveAsTable("sold")
     days = [(f"2026-01-0{number}", number % 2) for number in range(1, 6)]
     world.table("days", days, "day string, odd int")
-    own = policy("own", "object: {tables: [sold], attributes: [salary], where: salary < 90}, allow: [read]")
-    own += policy("rest", "object: {tables: [sold], attributes: [id, dept, day]}, allow: [read]")
-    own += policy("days", "object: {tables: [days]}, allow: [read]")
-    ann = world.session("ann", own, tables=("sold", "days"))
-    asked = "SELECT sold.id, salary FROM sold JOIN days ON sold.day = days.day WHERE odd = 0"
-    assert "dynamicpruning" in physical(spark.sql(asked)).lower()
+    return world
+
+
+SALARIES = policy("own", "object: {tables: [sold], attributes: [salary], where: salary < 90}, allow: [read]")
+SALARIES += policy("days", "object: {tables: [days]}, allow: [read]")
+EVERY_DAY = SALARIES + policy("rest", "object: {tables: [sold], attributes: [id, dept, day]}, allow: [read]")
+SOME_DAYS = SALARIES + policy("rest", "object: {tables: [sold], attributes: [id, dept]}, allow: [read]")
+SOME_DAYS += policy("day", "object: {tables: [sold], attributes: [day], where: dept = 'A'}, allow: [read]")
+
+EVEN_DAYS = "SELECT sold.id, salary FROM sold JOIN days ON sold.day = days.day WHERE odd = 0"
+TELLING = " AND (1 / (salary - 100) IS NOT NULL OR sold.id > 0)"
+
+
+def test_partitions_are_pruned_by_a_join(sold) -> None:
+    ann, asked = sold.session("ann", EVERY_DAY, tables=("sold", "days")), EVEN_DAYS
+    assert "dynamicpruning" in physical(sold.spark.sql(asked)).lower()
     assert "dynamicpruning" in physical(ann.sql(asked)).lower()
-    wanted = [(one, None if salary is not None and salary >= 90 else salary) for one, salary in rows(spark.sql(asked))]
-    assert rows(ann.sql(asked)) == wanted
+    assert rows(ann.sql(asked)) == [(2, 60), (4, 70)]
+
+
+def test_partitions_are_pruned_by_a_join_through_the_fence(sold) -> None:
+    ann = sold.session("ann", EVERY_DAY, tables=("sold", "days"))
+    odd = [file for day in (1, 3, 5) for file in (sold.folder / "sold" / f"day=2026-01-0{day}").glob("part-*")]
+    whole = {file: file.read_bytes() for file in odd}
+    frame = ann.sql(EVEN_DAYS + TELLING)
+    below = below_the_barrier(frame)
+    assert "dynamicpruning" in below
+    assert "/" not in below, "what the user wrote stays above"
+    try:
+        for file in odd:
+            file.write_bytes(b"torn")
+        assert rows(frame) == [(2, 60), (4, 70)], "what is not read is not missed"
+    finally:
+        for file, content in whole.items():
+            file.write_bytes(content)
+    asked = ann.sql(EVEN_DAYS.replace("odd = 0", "odd = 1") + TELLING)
+    assert [row[0] for row in rows(asked)] == [1, 3, 5], "the hidden salary of 100 is no error"
+
+
+def test_days_that_are_hidden_are_compared_as_nothing(sold) -> None:
+    ann = sold.session("ann", SOME_DAYS, tables=("sold", "days"))
+    frame = ann.sql(EVEN_DAYS + TELLING)
+    assert [row[0] for row in rows(frame)] == [2]
+    assert "cell" not in below_the_barrier(frame).split("dynamicpruning")[0].split("Project")[0]

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -95,6 +96,12 @@ class World:
 
     def session(self, user: str, policies: str | None, **options: Any) -> SparkSession:
         return session(user, self.guard(policies, **options), self.spark)
+
+
+def since(version: str, what: str) -> Any:
+    """What Spark itself can do from this version on."""
+    there = tuple(map(int, pyspark.__version__.split(".")[:2])) >= tuple(map(int, version.split(".")))
+    return pytest.mark.skipif(not there, reason=f"Spark has {what} from {version} on")
 
 
 def rows(frame: DataFrame) -> list[tuple[Any, ...]]:

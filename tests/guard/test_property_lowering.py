@@ -45,7 +45,14 @@ NUMBERS = st.sampled_from(
     [
         *("i", "b", "d", "0", "7", "2147483647", "1.5", "(i + b)", "(i * 2)", "(d / i)", "(b - 1)", "(i % 3)", "-i"),
         *("abs(i)", "floor(d)", "ceil(d)", "round(d, 1)", "length(s)", "coalesce(i, 3)", "nullif(i, 7)", "if(o, b, 1)"),
-        *("CAST(s AS int)", "CAST(s AS double)", "CAST(b AS int)", "greatest(i, 1)", "CASE WHEN o THEN i ELSE 2 END"),
+        *(
+            "floor(b)",
+            "CAST(s AS int)",
+            "CAST(s AS double)",
+            "CAST(b AS int)",
+            "greatest(i, 1)",
+            "CASE WHEN o THEN i ELSE 2 END",
+        ),
     ]
 )
 TEXTS = st.sampled_from(

@@ -55,12 +55,17 @@ class Build(columns: Map[Long, Attribute]) {
     case "coalesce" | "greatest" | "least" | "nullif" => builtin(name, alike(parts))
     case "try_add" | "try_subtract" | "try_multiply" | "try_divide" | "try_mod" => builtin(name, alike(parts))
     // INVARIANT: a policy never raises an error. Spark's own functions may, where a number does not fit.
+    case "floor" | "ceil" if parts.head.dataType == DoubleType => If(wholly(parts.head), Silent(builtin(name, parts)), Literal(null, LongType))
     case "abs" | "floor" | "ceil" | "round" => Silent(builtin(name, parts))
     case _ => builtin(name, parts)
   }
 
   private def builtin(name: String, parts: Seq[Expression]): Expression =
     FunctionRegistry.builtin.lookupFunction(FunctionIdentifier(name), parts)
+
+  /** Whether a number has a whole one beside it: for those that are too large, early versions of Spark took another. */
+  private def wholly(number: Expression): Expression =
+    And(compare(">=", number, Literal(Long.MinValue.toDouble)), compare("<", number, Literal(-Long.MinValue.toDouble)))
 
   private def text(one: Expression): Expression = if (one.dataType == StringType) one else Cast(one, StringType, Some("UTC"), EvalMode.TRY)
 

@@ -90,6 +90,7 @@ object Hook {
       val ticket = UUID.randomUUID().toString
       tickets.put(ticket, binding)
       session.sessionState.conf.setConfString(TICKET, ticket)
+      session.experimental.extraOptimizations :+= PrunePartitions
       bindings.put(session, binding)
     }
   }
