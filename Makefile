@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export JAVA_HOME = $(shell cat .venv/.java-home 2>/dev/null)
 
-.PHONY: setup demo test test-long check lint golden bench lock clean
+.PHONY: setup demo test test-long test-spark check lint golden bench lock clean
 
 setup:
 	@$(PYTHON) tools/bootstrap.py
@@ -19,6 +19,16 @@ test: setup  ## exactly what CI runs: style, types, tests
 
 test-long: setup  ## the tests that take minutes
 	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 -m long
+
+SPARK ?= 4.0.0
+OTHER := .venv/spark-$(SPARK)
+test-spark: setup  ## the tests that need Spark, on another version of it: make test-spark SPARK=4.0.0
+	@test -x $(OTHER)/bin/pytest || ($(BIN)/uv venv -q --python $(BIN)/python $(OTHER) \
+		&& $(BIN)/uv pip install -q --python $(OTHER)/bin/python -r requirements.lock \
+		&& $(BIN)/uv pip install -q --python $(OTHER)/bin/python pyspark==$(SPARK) \
+		&& $(BIN)/uv pip install -q --python $(OTHER)/bin/python --no-deps --no-build-isolation -e .)
+	# Early versions leave sockets to the collector, which warns of it.
+	$(OTHER)/bin/pytest -n 2 -m "not long" -W default tests/spark tests/guard tests/attacks
 
 check: test
 

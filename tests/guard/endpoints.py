@@ -90,8 +90,10 @@ CLIENT = """
 import json, sys, textwrap
 from pyspark.sql import SparkSession
 port, tasks = sys.argv[1], json.loads(sys.argv[2])
+kept = []  # a session that is collected while another one works may keep the client waiting for ever
 def session(token, more=""):
-    return SparkSession.builder.remote(f"sc://localhost:{port}/;token={token}{more}").create()
+    kept.append(SparkSession.builder.remote(f"sc://localhost:{port}/;token={token}{more}").create())
+    return kept[-1]
 answers = {}
 for name, (token, more, program) in tasks.items():
     try:
