@@ -19,7 +19,7 @@ def main(
     root: str, system_file: str, strategy: str, one_task: str, master: str = "local[2]", moment: str = "", at: str = ""
 ) -> None:
     system = pickle.loads(Path(system_file).read_bytes())
-    settings = Settings(Strategy(strategy), live=False, files_per_epoch=1, one_task=int(one_task), together=0)
+    settings = Settings(Strategy(strategy), live=False, files_per_epoch=1, one_task=int(one_task))
     engine = Engine(
         start_session(master, {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}),
         root,

@@ -87,8 +87,7 @@ def _run(
     epochs = data.draw(st.integers(1, 4), "epochs")
     size = -(-sum(len(own) for own in group.elements.values()) // epochs)
     carried = data.draw(st.booleans(), "carried by Spark")
-    together = data.draw(st.sampled_from((0, 1_000_000)), "frames that share a task")
-    chosen = Settings(strategy, False, files_per_epoch=1, one_task=one_task, together=together, carried=carried)
+    chosen = Settings(strategy, live=False, files_per_epoch=1, one_task=one_task, carried=carried)
     engine, _ = run_aligned(spark, str(folder), group.system, group.elements, size, chosen)
     return engine, delivered(engine)
 

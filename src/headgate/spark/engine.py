@@ -54,9 +54,7 @@ class Settings:
     join_limit: int = 20_000_000
     """Combinations that one task may be given for one join before its queries are stopped."""
     one_task: int = 2_000_000
-    """A frame over up to so many held tuples runs in one task; beyond, Spark joins and shuffles."""
-    together: int = 200_000
-    """All frames over up to so many held tuples share one task; beyond, each core gets its share of them."""
+    """Frames over up to so many held tuples run in one task; beyond, Spark joins and shuffles."""
     carried: bool = False
     """Let Spark carry and write what tasks give out, as it does where there is no disk that all of them share."""
     files_per_epoch: int | None = None
@@ -155,7 +153,6 @@ class Engine:
             self.settings.strategy,
             self.settings.join_limit,
             self.settings.one_task,
-            self.settings.together,
             self.settings.carried,
             self._send,
         )

@@ -75,14 +75,12 @@ class EpochRunner:
         strategy: Strategy,
         limit: int,
         one_task: int,
-        together: int,
         carried: bool,
         send: Callable[[Shared], Callable[[], Shared]],
     ) -> None:
         self.spark = spark
         self._storage = storage
         self._one_task = one_task
-        self._together_upto = together
         self._carried = carried
         self._punctuations = PunctuationReader()
         self._planned = planned
@@ -218,7 +216,8 @@ class EpochRunner:
         due = {key: span for key, span in spans.items() if self._is_due(key, span, fresh, state)}
         near, far = self._by_size(due, state)
         branches = self._spread(log, far, epoch, fresh, before, state)
-        branches += [self._together(log, one, epoch, before, state) for one in self._bundles(near, state)]
+        if near:
+            branches.append(self._together(log, near, epoch, before, state))
         report.frames_run = len(due)
         if branches:
             folder = f"data/epoch={epoch.number}/held-{self._planned.number}"
@@ -238,7 +237,9 @@ class EpochRunner:
 
     def _by_size(self, due: Mapping[FrameKey, Span], state: State) -> tuple[dict[FrameKey, Span], dict[FrameKey, Span]]:
         """Frames whose tuples fit one task, and those that are spread over the cluster. Windows of rows always fit."""
-        rows = _rows_held(state)
+        rows: dict[str, int] = {}
+        for one in state.segments:
+            rows[one.stream] = rows.get(one.stream, 0) + one.rows
         near: dict[FrameKey, Span] = {}
         far: dict[FrameKey, Span] = {}
         for key, span in due.items():
@@ -246,19 +247,6 @@ class EpochRunner:
             small = isinstance(key.window, RowsWindow) or count <= self._one_task
             (near if small else far)[key] = span
         return near, far
-
-    def _bundles(self, due: Mapping[FrameKey, Span], state: State) -> list[dict[FrameKey, Span]]:
-        """Frames that fit one task, divided among as many tasks as run at once; small work stays together."""
-        rows = _rows_held(state)
-        sizes = {key: sum(rows.get(stream, 0) for stream in set(key.streams)) for key in due}
-        tasks = self.spark.sparkContext.defaultParallelism if sum(sizes.values()) > self._together_upto else 1
-        bundles: list[dict[FrameKey, Span]] = [{} for _ in range(min(tasks, len(due)))]
-        loads = [0] * len(bundles)
-        for key in sorted(due, key=lambda one: -sizes[one]):
-            place = loads.index(min(loads))
-            bundles[place][key] = due[key]
-            loads[place] += sizes[key]
-        return bundles
 
     def _together(
         self, log: WindowLog, due: Mapping[FrameKey, Span], epoch: Epoch, before: Progress, state: State
@@ -392,14 +380,6 @@ class EpochRunner:
 
 def _read(notes: Iterable[bytes]) -> list[dict[str, Any]]:
     return [json.loads(one) for one in notes]
-
-
-def _rows_held(state: State) -> dict[str, int]:
-    """How many tuples of each stream the log has."""
-    rows: dict[str, int] = {}
-    for one in state.segments:
-        rows[one.stream] = rows.get(one.stream, 0) + one.rows
-    return rows
 
 
 def _since(before: Progress, key: FrameKey, span: Span, place: int) -> Instant:
