@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from spark_combined import combined
 
+from headgate.algebra.query import Query
+from headgate.algebra.spelling.cql import parse_cql
+from headgate.model.datatype import DataType
+from headgate.model.element import Tuple
 from headgate.model.instant import SECOND
+from headgate.model.schema import Column, StreamCatalog, StreamSchema
+from headgate.model.subject import User
 from headgate.policy.model import Defaults
 from headgate.reference.interpreter import Interpreter
 from headgate.scenario.system import System
@@ -61,3 +67,48 @@ def test_property_live_epochs_equal_the_reference(spark: SparkSession, tmp_path_
     for key, outcome in reference.outcomes.items():
         wanted = sorted(repr((one.time, sorted(one.row.items()))) for one in outcome.results)
         assert sorted(repr((at, sorted(row.items()))) for at, row in rows.get(key, [])) == wanted, key
+
+
+BEGIN = 1_767_254_400 * SECOND
+COUNTS = "SELECT count(*) AS n FROM A [RANGE 10 s]"
+PAIRS = "SELECT count(*) AS n FROM A [RANGE 10 s], B [RANGE 10 s]"
+
+
+def _counting(text: str) -> System:
+    columns = (Column("k", DataType.BIGINT), Column("ts", DataType.TIMESTAMP))
+    streams = StreamCatalog([StreamSchema("A", columns), StreamSchema("B", columns, idle_timeout=5 * SECOND)])
+    return System(streams, {"ann": User("ann")}, (Query("q", "ann", ("ann",), parse_cql(text, streams)),))
+
+
+def _at(seconds: int) -> Tuple:
+    return Tuple(BEGIN + seconds * SECOND, (1, BEGIN + seconds * SECOND))
+
+
+def test_a_window_that_has_ended_is_given_out_though_nothing_more_comes(spark: SparkSession, tmp_path: Path) -> None:
+    engine = Engine(spark, str(tmp_path), _counting(COUNTS), settings=Settings(live=True), clock=lambda: 0)
+    engine.push("A", [_at(1), _at(2), _at(11)])
+    engine.start()
+    try:
+        assert engine.await_epoch(1), "an epoch without elements"
+        assert delivered(engine) == {("q", "ann"): [(BEGIN + 10 * SECOND, {"n": 2})]}
+        assert engine._overdue() is None, "there is nothing more to give"
+    finally:
+        engine.stop()
+
+
+def test_a_stream_that_falls_silent_holds_nothing_back_for_long(spark: SparkSession, tmp_path: Path) -> None:
+    now = [0]
+    engine = Engine(spark, str(tmp_path), _counting(PAIRS), settings=Settings(live=True), clock=lambda: now[0])
+    engine.push("B", [_at(1)])
+    engine.push("A", [_at(2), _at(3), _at(21)])
+    engine.start()
+    try:
+        assert engine.await_epoch(0)
+        while engine._overdue() is not None:  # the files may have come as two epochs, or as one
+            assert engine.await_epoch(engine.epoch + 1)
+        assert delivered(engine) == {}, "something of the window may still come"
+        now[0] = 5 * SECOND
+        assert engine.await_epoch(engine.epoch + 1), "an epoch without elements"
+        assert delivered(engine) == {("q", "ann"): [(BEGIN + 10 * SECOND, {"n": 2})]}
+    finally:
+        engine.stop()

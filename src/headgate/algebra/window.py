@@ -36,6 +36,14 @@ class RangeWindow:
         first_start = last_start - (self.size - 1 - (time - last_start)) // self.slide * self.slide
         return range(first_start + self.size, last_start + self.size + 1, self.slide)
 
+    def ends_within(self, after: Instant, until: Instant) -> bool:
+        """Whether a window ends later than the one and not later than the other.
+
+        >>> RangeWindow(10, 5).ends_within(10, 14), RangeWindow(10, 5).ends_within(10, 15)
+        (False, True)
+        """
+        return (until - self.size) // self.slide > (after - self.size) // self.slide
+
     def check_for_aggregate(self) -> None:
         """Refuse windows that leave gaps between them, that never end, or of which one tuple falls into too many."""
         if self.slide > self.size:

@@ -28,6 +28,7 @@ from headgate.model.element import Element, element_to_json
 from headgate.model.instant import END_OF_TIME, Instant
 from headgate.model.schema import StreamCatalog, StreamSchema
 from headgate.scenario.system import System
+from headgate.spark.beats import Beats
 from headgate.spark.epoch import EpochRunner, Report, State
 from headgate.spark.manifest import Manifest, Manifests
 from headgate.spark.planning import Planned, Plans, Seat, without_forgotten
@@ -90,6 +91,7 @@ class Engine:
         self._clock = clock
         self._manifests = Manifests(self.storage)
         self._query: StreamingQuery | None = None
+        self._beats: Beats | None = None
         self._failure: BaseException | None = None
         system = self._check_identity(system)
         self.push_folder = PushFolder(self.storage, system.streams)
@@ -167,6 +169,7 @@ class Engine:
         """Begin to read; with `available_now`, only what is there already."""
         if self._query is not None and self._query.isActive:
             raise ConflictError("the engine runs already")
+        self._end_beats()
         if self._failure is not None:
             # The epoch that failed has left its traces in what is remembered; what was committed has not.
             self._recover(self.system)
@@ -184,7 +187,14 @@ class Engine:
         elif self.settings.trigger is not None:
             writer = writer.trigger(processingTime=self.settings.trigger)
         self._query = writer.start()
+        if self.settings.live and not available_now:
+            self._beats = Beats(self._overdue, self.push_folder.put_nothing)
         return self._query
+
+    def _overdue(self) -> int | None:
+        """The last epoch, if one without elements would give something out after it."""
+        with self.changed:
+            return self.epoch if self.active and self._runner.overdue(self.state, self._clock()) else None
 
     def _extend_checkpoint(self, sources: list[str]) -> None:
         """Tell Spark's checkpoint of sources that were added at the end: they begin at their beginning."""
@@ -240,9 +250,15 @@ class Engine:
 
     def stop(self) -> None:
         """Stop reading; the epoch that runs is left as if it had not begun."""
+        self._end_beats()
         if self._query is not None:
             self._query.stop()
             self._query = None
+
+    def _end_beats(self) -> None:
+        if self._beats is not None:
+            self._beats.stop()
+            self._beats = None
 
     @property
     def active(self) -> bool:

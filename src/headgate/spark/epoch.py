@@ -120,6 +120,12 @@ class EpochRunner:
         clock.lap("held")
         return report
 
+    def overdue(self, state: State, now: Instant) -> bool:
+        """Whether an epoch without elements would have anything to do."""
+        schemas = {stream.name: stream for stream in self._planned.system.streams}
+        spans = self._spans(state.progress.observe({}, schemas.values(), now), schemas, now)
+        return any(self._is_due(key, span, {}, state) for key, span in spans.items())
+
     # Split and advance ------------------------------------------------------------------------------------------------
 
     def _split(self, batch: DataFrame, state: State, seen: dict[str, Instant], report: Report) -> None:
@@ -231,7 +237,7 @@ class EpochRunner:
         """Whether a frame has anything to do: a window that closes, or a tuple that is new to it."""
         held = {one.stream for one in state.segments}
         if isinstance(key.window, RangeWindow):
-            return span.closing > span.closed and all(stream in held for stream in key.streams)
+            return key.window.ends_within(span.closed, span.closing) and all(stream in held for stream in key.streams)
         waited = span.before != END_OF_TIME and span.released > span.before and bool(held & set(key.streams))
         return waited or any(fresh.get(stream) for stream in key.streams)
 

@@ -31,14 +31,20 @@ class PushFolder:
     def put_lines(self, lines: Iterable[tuple[str, str]], name: str | None = None) -> None:
         """Put elements of several streams, which will be in one epoch together."""
         text = "".join(f"{self._number(stream)}\t{_one_line(line)}\n" for stream, line in lines)
-        if not text:
-            return
+        if text:
+            self._write(text.encode("utf-8", "surrogatepass"), name)
+
+    def _write(self, content: bytes, name: str | None = None) -> None:
         with self._lock:
             # Spark takes files by the time of their last change: later ones must not look equally old.
             self._last = max(self._last + 1, time.time_ns() // 1_000_000)
             path = f"{FOLDER}/{name or f'{self._last}-{uuid.uuid4().hex[:8]}'}.txt"
-            self._storage.write(path, text.encode("utf-8", "surrogatepass"))
+            self._storage.write(path, content)
             self._storage.set_time(path, self._last)
+
+    def put_nothing(self) -> None:
+        """Make Spark begin an epoch that has no elements."""
+        self._write(b"")
 
     def _number(self, stream: str) -> int:
         return self._numbers[self._streams.stream(stream).name]
