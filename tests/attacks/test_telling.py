@@ -154,3 +154,13 @@ def test_days_that_are_hidden_are_compared_as_nothing(sold) -> None:
     frame = ann.sql(EVEN_DAYS + TELLING)
     assert [row[0] for row in rows(frame)] == [2]
     assert "cell" not in below_the_barrier(frame).split("dynamicpruning")[0].split("Project")[0]
+
+
+def test_both_sides_of_a_join_may_stand_behind_fences(sold) -> None:
+    some = policy("odd", "object: {tables: [days], attributes: [odd], where: day <> '2026-01-04'}, allow: [read]")
+    some += policy("day of days", "object: {tables: [days], attributes: [day]}, allow: [read]")
+    own = EVERY_DAY.replace(policy("days", "object: {tables: [days]}, allow: [read]"), some)
+    frame = sold.session("ann", own, tables=("sold", "days")).sql(EVEN_DAYS + TELLING)
+    assert fenced(frame)
+    assert "dynamicpruning" in below_the_barrier(frame)
+    assert rows(frame) == [(2, 60)]

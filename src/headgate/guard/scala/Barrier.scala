@@ -18,13 +18,17 @@ case class GuardBarrier(child: LogicalPlan) extends UnaryNode {
   override protected def withNewChildInternal(newChild: LogicalPlan): GuardBarrier = copy(child = newChild)
 }
 
+object GuardBarrier {
+  def in(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[GuardBarrier])
+}
+
 /** Pushes the predicates that tell nothing through the fence, so that files are still skipped and partitions pruned.
   *
   * Such a predicate compares a column with a literal of the same type. It cannot fail and has no effect but to drop
   * rows that the user's own filter would drop.
   */
 object PushLeakproof extends Rule[LogicalPlan] with PredicateHelper {
-  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformDown {
+  override def apply(plan: LogicalPlan): LogicalPlan = if (!GuardBarrier.in(plan)) plan else plan.transformDown {
     case Filter(condition, GuardBarrier(child)) if splitConjunctivePredicates(condition).exists(leakproof) =>
       val (through, kept) = splitConjunctivePredicates(condition).partition(leakproof)
       val below = GuardBarrier(Filter(through.reduce(And), child))
@@ -56,7 +60,7 @@ object PushLeakproof extends Rule[LogicalPlan] with PredicateHelper {
   * rows are left in which the cell is there, the cell is the raw column.
   */
 object NarrowCells extends Rule[LogicalPlan] with PredicateHelper {
-  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUpWithPruning(_.containsPattern(Cells.PATTERN)) {
     case Filter(condition, child) if condition.exists(_.isInstanceOf[Cell]) =>
       Filter(splitConjunctivePredicates(condition).flatMap(narrowed).reduce(And), child)
     case Project(list, filter @ Filter(condition, _)) if list.exists(_.exists(_.isInstanceOf[Cell])) =>

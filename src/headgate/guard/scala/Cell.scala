@@ -5,6 +5,8 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.expressions.objects.LambdaVariable
+import org.apache.spark.sql.catalyst.trees.TreePattern
+import org.apache.spark.sql.catalyst.trees.TreePattern.TreePattern
 import org.apache.spark.sql.types.DataType
 
 /** A value, NULL where the policies do not cover it; where `allowed` speaks of the value itself, it is a variable.
@@ -16,6 +18,7 @@ case class Cell(child: Expression, allowed: Expression) extends Expression {
   override def children: Seq[Expression] = Seq(child, allowed)
   override def dataType: DataType = child.dataType
   override def nullable: Boolean = true
+  override val nodePatterns: Seq[TreePattern] = Seq(Cells.PATTERN)
 
   /** Which variable it is makes no difference: scans alike are still shared. */
   override lazy val canonicalized: Expression =
@@ -58,6 +61,9 @@ case class Cell(child: Expression, allowed: Expression) extends Expression {
 }
 
 object Cells {
+  /** Spark knows its trees by kinds of nodes that are in them, and has none for cells: they go as what they contain. */
+  val PATTERN: TreePattern = TreePattern.LAMBDA_VARIABLE
+
   /** The value where the condition holds; what is there elsewhere, if anything is. */
   def guarded(condition: Expression, value: Expression, otherwise: Expression): Expression = (value, otherwise) match {
     // What is not compiled into code would not find the variable there.

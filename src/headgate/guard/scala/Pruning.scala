@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.PushDownPredicates
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.dynamicpruning.{CleanupDynamicPruningFilters, PartitionPruning}
 
 /** Lets a join choose which partitions are read behind a fence.
@@ -17,8 +18,20 @@ import org.apache.spark.sql.execution.dynamicpruning.{CleanupDynamicPruningFilte
   */
 object PrunePartitions extends Rule[LogicalPlan] with PredicateHelper {
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!plan.exists(_.isInstanceOf[GuardBarrier])) plan
+    if (!plan.exists(divided)) plan
     else once(CleanupDynamicPruningFilters(down(PartitionPruning(plan))))
+
+  /** Whether there is a fence with files in partitions behind it. */
+  private def divided(plan: LogicalPlan): Boolean = plan match {
+    case GuardBarrier(child) => child.exists {
+      case relation: LogicalRelation => relation.relation match {
+        case files: HadoopFsRelation => files.partitionSchema.nonEmpty
+        case _ => false
+      }
+      case other => other.isInstanceOf[LeafNode]
+    }
+    case _ => false
+  }
 
   /** Down to the fence, through it, and down to the scan. */
   private def down(plan: LogicalPlan): LogicalPlan = {
