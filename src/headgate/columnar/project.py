@@ -154,6 +154,8 @@ def with_members(one: Produced, version: Version, within: Span | None = None) ->
     """The terminal switch: who of the class has access at each result's time, all of which lie `within`."""
     if not one.owner.punctuated or not len(one):
         return one
+    if within is not None and version.on_throughout(one.owner.query, one.owner.members, within, every=True):
+        return one
     audiences = [Audience(one.owner.query, frozenset(), frozenset([member])) for member in one.owner.members]
     sight = version.visible(OPEN_STREAM, ["ts"], audiences, Tuples(one.times, within=within))["ts"]
     if sight.constant == (1 << len(audiences)) - 1:

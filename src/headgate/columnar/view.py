@@ -36,6 +36,7 @@ class Sights:
             self._audiences.setdefault(self._plain(entry.owner.audience), len(self._audiences))
         self._found: dict[str, dict[str, Sight]] = {}
         self._masks: dict[object, Mask | None] = {}
+        self._always_on: dict[tuple[Audience, str], bool] = {}
 
     def _plain(self, audience: Audience) -> Audience:
         """Queries that no punctuation gives roles to are alike: what they see depends on the subscriber's roles."""
@@ -47,7 +48,7 @@ class Sights:
         """Where the class is reached by the cell: the punctuations let it through, and the query was on."""
         part = self._frame.parts[alias]
         number = self._audiences[self._plain(audience)]
-        if not part.stream.governed and audience.subscribers is None:
+        if not part.stream.governed and self._on_throughout(audience, alias):
             return None
         if alias not in self._found:
             now = None if self._frame.now_is_own else self._frame.now
@@ -55,6 +56,15 @@ class Sights:
                 part.stream, part.stream.names, tuple(self._audiences), part.tuples(), now
             )
         return self._mask(self._found[alias][column], number)
+
+    def _on_throughout(self, audience: Audience, alias: str) -> bool:
+        """Whether the query was on for all of a source's tuples, as far as that is known without looking at them."""
+        key = (audience, alias)
+        if key not in self._always_on:
+            self._always_on[key] = audience.subscribers is None or self.version.on_throughout(
+                audience.query, audience.subscribers, self._frame.parts[alias].within
+            )
+        return self._always_on[key]
 
     def switched_on(self, audience: Audience, alias: str) -> Mask | None:
         """Condition 2 alone."""

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
-from timeline_cases import POOL, QUERIES, TIMES, USERS, Both, answers, carried, cells, seeds
+from timeline_cases import POOL, QUERIES, TIMES, USERS, Both, answers, carried, cells, seeds, stream
 
-from headgate.decision.timeline import from_json, to_json
+from headgate.decision.timeline import Timeline, from_json, to_json
+from headgate.model.punctuation import Kind, Punctuation, SubjectModel
 
 when = st.sampled_from(TIMES)
 
@@ -105,3 +106,20 @@ def test_property_late_ones_only_take_away(said, late, seed, retroactive, ahead)
     for query in QUERIES:
         for at in range(ahead + 1):
             assert after.users(query, USERS, at) <= before.users(query, USERS, at)
+
+
+switched = st.lists(st.tuples(when, st.sampled_from(USERS[:2]), st.sampled_from([True, True, False])), max_size=6)
+
+
+@given(switched, when, when, st.sampled_from([USERS[:1], USERS[:2], USERS]), when)
+def test_property_on_throughout_a_span_is_on_at_each_of_its_times(said, one, other, subscribers, horizon):
+    timeline = Timeline()
+    for at, user, positive in said:
+        timeline.add(stream("S1"), Punctuation(Kind.QUERY, (user,), positive, at, SubjectModel.USERS, "q1"))
+    timeline.forget_before(horizon)
+    version, span = timeline.version, (min(one, other), max(one, other))
+    present = [version.users("q1", subscribers, at) for at in range(span[0], span[1] + 1)]
+    assert version.on_throughout("q1", subscribers, span) == all(present)
+    assert version.on_throughout("q1", subscribers, span, every=True) == all(
+        here == frozenset(subscribers) for here in present
+    )

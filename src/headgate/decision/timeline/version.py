@@ -5,7 +5,7 @@ An epoch takes one version and asks nothing else, so that all its tuples are jud
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,7 +15,7 @@ from headgate.decision.timeline.history import History, empty_history
 from headgate.decision.timeline.interning import Interner, Names
 from headgate.decision.timeline.parts import Asked, Now, Part, answered
 from headgate.decision.timeline.steps import Numbers, Steps
-from headgate.decision.timeline.tuples import Tuples
+from headgate.decision.timeline.tuples import Span, Tuples
 from headgate.model.datatype import Value
 from headgate.model.instant import END_OF_TIME, Instant
 from headgate.model.punctuation import ALL_OBJECTS
@@ -88,6 +88,21 @@ class Version:
         values = history.words.states.values
         steps = self._users_table(history).between(time, END_OF_TIME)
         return not any(values[number].give & ours for number in steps.numbers.tolist())
+
+    def on_throughout(self, query: str, subscribers: Collection[str], span: Span, every: bool = False) -> bool:
+        """Whether one of the subscribers, or every one, has access to the query's output at all times of a span.
+
+        It is asked before tuples are looked at: where it is so, there is nothing to be found out about them.
+        """
+        history = self.of_users.get(query)
+        if history is None or span[0] < self.horizon:
+            return False
+        ours = self.people.known_bits(subscribers)
+        if every and ours.bit_count() < len(subscribers):
+            return False
+        values = history.words.states.values
+        near = [values[number].give & ours for number in self._users_table(history).between(*span).numbers.tolist()]
+        return all(near) if not every else all(present == ours for present in near)
 
     def _effect(self, history: History | None, cell: Cell, now: Instant, start: Effect) -> Effect:
         if cell.time < self.horizon:
