@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from headgate.model.subject import User
 from headgate.policy.model import Defaults
 from headgate.reference.interpreter import Interpreter
 from headgate.scenario.system import System
+from headgate.spark.beats import Beats
 from headgate.spark.engine import Engine, Settings
 from headgate.spark.replay import delivered
 from headgate.testing.systems import GeneratedSystem, systems
@@ -94,6 +96,22 @@ def test_a_window_that_has_ended_is_given_out_though_nothing_more_comes(spark: S
         assert engine._overdue() is None, "there is nothing more to give"
     finally:
         engine.stop()
+
+
+def test_one_empty_file_is_enough_however_long_spark_takes_to_come_to_it() -> None:
+    begun, looked = [], Event()
+    looks = iter([None, 3, 3, 3, 3, 4, 4, 4])
+
+    def due() -> int | None:
+        found = next(looks, None)
+        if found is None and begun:
+            looked.set()
+        return found
+
+    beats = Beats(due, lambda: begun.append(len(begun)))
+    assert looked.wait(30)
+    beats.stop()
+    assert len(begun) == 2, "one after epoch 3, one after epoch 4"
 
 
 def test_a_stream_that_falls_silent_holds_nothing_back_for_long(spark: SparkSession, tmp_path: Path) -> None:

@@ -29,12 +29,14 @@ class Beats:
 
     def _run(self) -> None:
         seen: int | None = None
+        followed: int | None = None
         while not self._stopped.wait(QUIET):
             try:
                 epoch = self._due()
-                if epoch is not None and epoch == seen:
+                # One file is enough, however long Spark takes to come to it.
+                if epoch is not None and epoch == seen != followed:
                     self._begin()
-                    epoch = None
+                    followed = epoch
             except Exception:
                 return  # Spark is gone, or the disk is full: whoever waits for an epoch is told by the engine
             seen = epoch
