@@ -136,7 +136,7 @@ def _engine(bench: Bench, feeds: dict[str, Feed], on: Collection[int] | None) ->
     engine = bench.engine(
         system_of(streams, queries, punctuated=on is not None), {name: source_of(feed) for name, feed in feeds.items()}
     )
-    # Queries without switches hear of these punctuations too: a source that has brought something costs Spark more.
+    # Queries without switches hear of these punctuations too, so that nothing but the switches is different.
     told = range(len(QUERIES)) if on is None else on
     if told:
         engine.push("A", [_allowed(number) for number in told])
