@@ -16,16 +16,24 @@ from headgate.spark.session import start_session
 
 
 def main(
-    root: str, system_file: str, strategy: str, one_task: str, master: str = "local[2]", moment: str = "", at: str = ""
+    root: str,
+    system_file: str,
+    strategy: str,
+    one_task: str,
+    master: str = "local[2]",
+    files: str = "1",
+    moment: str = "",
+    at: str = "",
 ) -> None:
     system = pickle.loads(Path(system_file).read_bytes())
-    settings = Settings(Strategy(strategy), live=False, files_per_epoch=1, one_task=int(one_task))
+    settings = Settings(Strategy(strategy), live=False, files_per_epoch=int(files), one_task=int(one_task))
     engine = Engine(
         start_session(master, {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}),
         root,
         system,
         settings=settings,
     )
+    engine.spark.conf.set("spark.sql.files.openCostInBytes", "1g")  # no two files for one task
     if moment:
         _kill(engine, moment, int(at))
     print("started", engine.epoch, flush=True)

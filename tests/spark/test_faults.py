@@ -3,7 +3,6 @@ repeated."""
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import random
@@ -20,11 +19,11 @@ import pytest
 from forgetting import every_loss_shows
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
+from pushed import push
 from pyspark.sql import SparkSession
 from spark_combined import combined
 
 from headgate.columnar.strategy import Strategy
-from headgate.model.element import element_to_json
 from headgate.policy.model import Defaults
 from headgate.reference.interpreter import Interpreter, in_replay_order
 from headgate.spark.engine import Engine, Settings
@@ -35,22 +34,6 @@ PROGRAM = Path(__file__).with_name("fault_program.py")
 EPOCHS = 8
 TELLING = EPOCHS // 2
 """The number of epochs after which every system here would deliver something else if anything were lost."""
-
-
-def _push(group: GeneratedSystem, folder: Path, epochs: int = EPOCHS) -> None:
-    """The files that the engine's push folder would have."""
-    ordered = in_replay_order(group.system, group.elements)
-    numbers = {name: number for number, name in enumerate(group.system.streams.names)}
-    size = -(-len(ordered) // epochs)
-    (folder / "push").mkdir(parents=True)
-    for number, begin in enumerate(range(0, len(ordered), size)):
-        lines = [
-            f"{numbers[name]}\t{json.dumps(element_to_json(one, group.system.streams.stream(name)))}\n"
-            for name, one in ordered[begin : begin + size]
-        ]
-        path = folder / "push" / f"{number:010d}.txt"
-        path.write_text("".join(lines))
-        os.utime(path, (1_700_000_000 + number,) * 2)
 
 
 @dataclass(frozen=True)
@@ -100,7 +83,7 @@ class _Case:
         self.root, self.group, self.strategy = folder / "root", group, strategy
         system_file = folder / "system.pickle"
         system_file.write_bytes(pickle.dumps(group.system))
-        _push(group, self.root)
+        push(group, self.root, EPOCHS)
         self._command = [sys.executable, str(PROGRAM), str(self.root), str(system_file), strategy.value, "1000000"]
 
     def run(self, kill: Kill | None = None) -> bool:
@@ -108,7 +91,7 @@ class _Case:
 
     def dies(self, moment: str, epoch: int) -> None:
         """The driver ends itself with `kill -9` at a moment of an epoch."""
-        command = [*self._command, "local[2]", moment, str(epoch)]
+        command = [*self._command, "local[2]", "1", moment, str(epoch)]
         ended = subprocess.run(command, capture_output=True, text=True, timeout=300, start_new_session=True)
         assert ended.returncode == -signal.SIGKILL, ended.stderr[-3000:]
 

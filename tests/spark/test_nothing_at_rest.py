@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
+from at_rest import at_rest
 from pyspark.sql import SparkSession
 
 from headgate.columnar.strategy import Strategy
 from headgate.policy.store.catalog import Catalog
 from headgate.spark.api import Headgate
-from headgate.spark.packing import SUFFIX, unpack
 
 HIDDEN = ("canary-of-a-hidden-tuple", "canary-of-a-hidden-column", "canary-of-a-closed-time")
 COLUMNS = {"SID": "string", "Name": "string", "Pos": "int", "ts": "timestamp"}
@@ -22,23 +21,8 @@ def at(second: int) -> str:
 
 
 def contains(folder: Path, text: str) -> list[str]:
-    """The files in which a text stands, as it is or in a packed table, except where the elements came in."""
-    found = []
-    for path in folder.rglob("*"):
-        relative = path.relative_to(folder)
-        if path.is_file() and relative.parts[0] != "push" and (text.encode() in path.read_bytes() or packs(path, text)):
-            found.append(str(relative))
-    return found
-
-
-def packs(path: Path, text: str) -> bool:
-    """Whether a text stands in one of the tables that a file carries."""
-    if path.suffix == SUFFIX:
-        return text in repr(unpack(path.read_bytes()).to_pydict())
-    if path.suffix != ".parquet" or "part=note" in str(path):
-        return False
-    bodies = pq.read_table(path, partitioning=None).column("body").to_pylist()
-    return any(text in repr(unpack(body).to_pydict()) for body in bodies)
+    """The files in which a text stands."""
+    return [name for name, content in at_rest(folder) if text.encode() in content]
 
 
 @pytest.mark.parametrize("strategy", [Strategy.SWITCHES, Strategy.POSTFILTER])
