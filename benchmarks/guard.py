@@ -41,7 +41,8 @@ ANN = User("ann", frozenset({"analyst"}))
 
 PLAIN = ("plain", "plain again")
 
-WARMING = 2
+SHORT = 1.0
+"""Seconds. Queries that take less vary more, and are warmed up longer and run more often."""
 
 QUICK = "2,3,7,19,27,35,42,52,55,68,93,98"
 
@@ -82,7 +83,7 @@ def run(spark: SparkSession, query: str) -> float:
 
 
 def measure(sessions: dict[str, SparkSession], texts: dict[int, str], turns: int) -> Runs:
-    """All runs of a query follow one another, after some that warm up.
+    """All runs of a query follow one another, after some that warm up; of short ones there are more.
 
     Whoever comes first after other queries pays for compiling its code. Two plain sessions run the same code, so that
     it is warm after half as many turns; guarded runs are doubled for that.
@@ -90,13 +91,15 @@ def measure(sessions: dict[str, SparkSession], texts: dict[int, str], turns: int
     found: Runs = {number: {name: [] for name in sessions} for number in texts}
     kinds = list(sessions)
     for place, (number, text) in enumerate(texts.items(), start=1):
-        for name in [*kinds, "guarded"] * WARMING:
-            run(sessions[name], text)
-        for turn in range(turns):
+        warming = [run(sessions[name], text) for name in (*kinds, "guarded")]
+        if min(warming) < SHORT:
+            warming += [run(sessions[name], text) for name in (*kinds, "guarded")]
+        rounds = max(turns, min(4 * turns, int(2 * SHORT / min(warming))))
+        for turn in range(rounds):
             for name in kinds[turn % len(kinds) :] + kinds[: turn % len(kinds)]:
                 found[number][name].append(run(sessions[name], text))
         shown = ", ".join(f"{name} {faster_half(own):.3f} s" for name, own in found[number].items())
-        print(f"{place} of {len(texts)}: query {number}, {shown}", file=sys.stderr, flush=True)
+        print(f"{place} of {len(texts)}: query {number}, {rounds} runs, {shown}", file=sys.stderr, flush=True)
     return found
 
 
@@ -214,7 +217,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a smaller scale, twelve queries, fewer turns")
     parser.add_argument("--scale", type=float, help="TPC-DS scale factor; 1, or 0.1 with --quick")
-    parser.add_argument("--turns", type=int, help="measured runs of each query and kind; 4, or 2 with --quick")
+    parser.add_argument("--turns", type=int, help="least measured runs of each query and kind; 4, or 2 with --quick")
     parser.add_argument("--queries", help="numbers of queries, with commas between; all, or twelve with --quick")
     parser.add_argument("--data", type=Path, help="a folder to keep the data in, for another run")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -278,14 +281,16 @@ def compare(spark: SparkSession, names: list[str], texts: dict[int, str], turns:
         },
         "most by planning alone": max((known_cost(times, planned)[number] for number in same), default=1.0),
         "by query": found,
-        "second look": second_look(sessions, texts, times, planned, 3 * turns),
+        "second look": second_look(sessions, texts, times, planned, 2 * turns),
         "milliseconds": {"new plan": statistics.median(new), "known plan": statistics.median(known)},
         "rules": rules(spark, names, tables, tpcds.queries()[2], [10, 100, 1000, 10_000]),
     }
 
 
 def text_of(report: dict[str, Any]) -> str:
-    lines = [f"{report['queries']} TPC-DS queries at scale {report['scale']:g}, {report['turns']} runs of each kind"]
+    turns = report["turns"]
+    what = f"{report['queries']} TPC-DS queries at scale {report['scale']:g}"
+    lines = [f"{what}, {turns} to {4 * turns} runs of each kind"]
     lines.append("seconds for all: " + ", ".join(f"{kind} {one:.1f}" for kind, one in report["seconds"].items()))
     lines += [f"geometric mean, {what}: {one:.4f}" for what, one in report["mean"].items()]
     lines.append(
@@ -296,7 +301,7 @@ def text_of(report: dict[str, Any]) -> str:
         f"more than 5 %, {what}: {', '.join(map(str, again[what])) or 'none'}"
         for what in ("seemed slower", "slower", "plain seemed to differ", "plain differs")
     ]
-    lines.append(f"(what {again['turns']} new runs of each kind say of what seemed to be)")
+    lines.append(f"(what at least {again['turns']} new runs of each kind say of what seemed to be)")
     more = [one["milliseconds"] for one in report["planning"].values()]
     same = sum(one["same plan"] for one in report["planning"].values())
     lines.append(

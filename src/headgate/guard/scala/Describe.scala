@@ -89,9 +89,9 @@ class Describe(numbers: Numbers) {
   private def definition(id: Long): Int = definitions.getOrElseUpdate(id, definitions.size)
 
   private def note(attribute: Attribute): Long = {
+    val met = numbers.size
     val number = numbers(attribute.exprId)
-    val key = number.toString
-    if (!attributes.has(key)) attributes.set[ArrayNode](key, json.arrayNode().add(attribute.name).add(attribute.dataType.catalogString))
+    if (number == met) attributes.set[ArrayNode](number.toString, json.arrayNode().add(attribute.name).add(attribute.dataType.catalogString))
     number
   }
 
@@ -146,6 +146,9 @@ class Numbers {
   private val given = mutable.Map.empty[ExprId, Long]
 
   def apply(id: ExprId): Long = given.getOrElseUpdate(id, given.size.toLong)
+
+  /** How many there are; the next new column gets this one. */
+  def size: Int = given.size
 }
 
 /** The conjuncts of a condition, in the order in which both description and recipe count them. */
@@ -165,8 +168,13 @@ object Names {
     "org.apache.spark.sql.headgate."
   )
 
-  def of(value: Any): String = {
-    val name = value.getClass.getName.stripSuffix("$")
-    if (homes.exists(name.startsWith)) name.split("[.$]").last else name
+  /** Every node and expression of every plan is asked for its name, and there are a few hundred kinds of them. */
+  private val known = new ClassValue[String] {
+    override def computeValue(kind: Class[_]): String = {
+      val name = kind.getName.stripSuffix("$")
+      if (homes.exists(name.startsWith)) name.split("[.$]").last else name
+    }
   }
+
+  def of(value: Any): String = known.get(value.getClass)
 }
