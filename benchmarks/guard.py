@@ -91,6 +91,7 @@ def measure(sessions: dict[str, SparkSession], texts: dict[int, str], turns: int
     found: Runs = {number: {name: [] for name in sessions} for number in texts}
     kinds = list(sessions)
     for place, (number, text) in enumerate(texts.items(), start=1):
+        _clear(sessions["plain"])
         warming = [run(sessions[name], text) for name in (*kinds, "guarded")]
         if min(warming) < SHORT:
             warming += [run(sessions[name], text) for name in (*kinds, "guarded")]
@@ -101,6 +102,12 @@ def measure(sessions: dict[str, SparkSession], texts: dict[int, str], turns: int
         shown = ", ".join(f"{name} {faster_half(own):.3f} s" for name, own in found[number].items())
         print(f"{place} of {len(texts)}: query {number}, {rounds} runs, {shown}", file=sys.stderr, flush=True)
     return found
+
+
+def _clear(spark: SparkSession) -> None:
+    """Let go of broadcast tables of queries that are over: Spark keeps them until memory is collected, which else
+    happens in the midst of a run."""
+    spark.sparkContext._jvm.java.lang.System.gc()
 
 
 def warm_up(spark: SparkSession, texts: dict[int, str]) -> None:
@@ -240,7 +247,7 @@ def main() -> None:
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", "2" if options.quick else "8")
-            .config("spark.driver.memory", "6g")
+            .config("spark.driver.memory", "10g")
             .config("spark.sql.codegen.cache.maxEntries", "5000")  # what was warm stays warm
             .config("spark.sql.warehouse.dir", str(Path(folder) / "warehouse"))
             .getOrCreate()
