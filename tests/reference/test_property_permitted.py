@@ -9,32 +9,19 @@ from hypothesis import strategies as st
 
 from headgate.algebra.query import Query
 from headgate.algebra.spelling.cql import parse_cql
-from headgate.model.datatype import DataType
 from headgate.model.element import Tuple
 from headgate.model.instant import SECOND
-from headgate.model.punctuation import Punctuation
-from headgate.model.schema import Column, StreamCatalog, StreamSchema
+from headgate.model.schema import StreamCatalog
 from headgate.model.subject import User
-from headgate.reference.coverage import Coverage
 from headgate.reference.interpreter import Interpreter, in_replay_order
-from headgate.reference.timeline import Cell, Timeline
 from headgate.rewrite.verdict import Outcome
 from headgate.scenario.system import System
+from headgate.testing.canaries import TEXTS, may_use
 from headgate.testing.streams import ROLES, punctuations
 from headgate.testing.systems import GeneratedSystem, policy_sets, systems
 from headgate.testing.values import START
 
-STREAM = StreamSchema(
-    "S",
-    (
-        Column("ts", DataType.TIMESTAMP),
-        Column("k", DataType.INT),
-        Column("x", DataType.STRING),
-        Column("y", DataType.STRING),
-    ),
-    tid="k",
-    governed=True,
-)
+STREAM = replace(TEXTS, governed=True)
 CATALOG = StreamCatalog([STREAM])
 QUERY = Query("q1", "u1", ("u1",), parse_cql("SELECT x, y, upper(x) AS up FROM S WHERE k >= 0 OR y = x", CATALOG))
 
@@ -52,19 +39,6 @@ def _worlds(draw):
     return tuples, spoken, user, draw(st.none() | policy_sets([STREAM]))
 
 
-def _permitted(element: Tuple, column: str, user: User, policies, spoken: list[Punctuation]) -> bool:
-    """Section 4 for one cell of one tuple, read aloud."""
-    timeline = Timeline()
-    for one in spoken:
-        timeline.add(STREAM, one)
-    cell = Cell(STREAM, element.values[1], column, element.time)
-    roles = timeline.query_roles("q1", user.roles, cell, element.time)
-    if not roles & timeline.data_roles(cell, element.time):
-        return False
-    sources = QUERY.plan.sources
-    return bool(Coverage(policies, user, CATALOG, sources, None).cover("S", column, "read", {"S": element}))
-
-
 @given(_worlds())
 def test_property_delivered_is_permitted(world):
     tuples, spoken, user, policies = world
@@ -77,7 +51,7 @@ def test_property_delivered_is_permitted(world):
         for value in result.row.values():
             if isinstance(value, str) and value.lower() in origin:
                 element, column = origin[value.lower()]
-                assert _permitted(element, column, user, policies, spoken), value
+                assert may_use(element, column, QUERY, system, "u1", spoken, ("read",)), value
 
 
 @given(systems(with_policies=True))

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from spark_combined import combined
 
-from headgate.algebra.block import block_of
 from headgate.algebra.query import Query
 from headgate.algebra.spelling.cql import parse_cql
 from headgate.columnar.strategy import Strategy
@@ -24,31 +23,20 @@ from headgate.model.expression.nodes import ColumnRef, Comparison, Constant
 from headgate.model.instant import SECOND
 from headgate.model.privilege import PRIVILEGES
 from headgate.model.punctuation import Punctuation
-from headgate.model.schema import Column, StreamCatalog, StreamSchema
+from headgate.model.schema import StreamCatalog
 from headgate.policy.model import AssistDenied, Defaults, Policy, PolicySet, Subject
-from headgate.reference.coverage import Coverage
 from headgate.reference.interpreter import in_replay_order
-from headgate.reference.timeline import Cell, Timeline
 from headgate.scenario.system import System
 from headgate.spark.engine import Engine, Settings
 from headgate.spark.session import LOGGING
+from headgate.testing.canaries import TEXTS, may_use
 from headgate.testing.streams import ROLES, USERS, punctuations
 from headgate.testing.systems import GeneratedSystem, users
 from headgate.testing.values import START
 
-OPEN = StreamSchema(
-    "S",
-    (
-        Column("ts", DataType.TIMESTAMP),
-        Column("k", DataType.INT),
-        Column("x", DataType.STRING),
-        Column("y", DataType.STRING),
-    ),
-    tid="k",
-)
-GOVERNED = replace(OPEN, governed=True)
+GOVERNED = replace(TEXTS, governed=True)
 ALL = PolicySet(
-    (Policy("all", (Subject(user="u1"),), ("S",), frozenset(("S", one) for one in OPEN.names), allow=("read",)),)
+    (Policy("all", (Subject(user="u1"),), ("S",), frozenset(("S", one) for one in TEXTS.names), allow=("read",)),)
 )
 QUERIES = (
     "SELECT x, y FROM S WHERE k >= 0",
@@ -80,7 +68,7 @@ def columnwise(draw: st.DrawFn) -> PolicySet:
 @st.composite
 def worlds(draw: st.DrawFn, number: int) -> GeneratedSystem:
     """A stream in which every text is a canary, which tells which cell it came from. In the first, all may be seen."""
-    stream = draw(st.sampled_from([OPEN, GOVERNED])) if number else OPEN
+    stream = draw(st.sampled_from([TEXTS, GOVERNED])) if number else TEXTS
     times = draw(st.lists(st.integers(0, 30), min_size=3, max_size=8))
     flowing: list[Element] = [
         Tuple(START + at * SECOND, (START + at * SECOND, place % 3, *_canaries(number, place)))
@@ -113,30 +101,12 @@ def permitted(world: GeneratedSystem) -> set[str]:
         if isinstance(element, Tuple)
         for column, position in COLUMNS.items()
         if any(
-            _may_use(element, column, query, system, user, spoken[:heard])
+            may_use(element, column, query, system, user, spoken[:heard], PRIVILEGES)
             for query in system.queries
             for user in query.subscribers
             for heard in range(len(spoken) + 1)
         )
     }
-
-
-def _may_use(element: Tuple, column: str, query: Query, system: System, name: str, spoken: list[Punctuation]) -> bool:
-    stream, user = system.streams.stream("S"), system.users[name]
-    timeline = Timeline()
-    for one in spoken:
-        timeline.add(stream, one)
-    cell = Cell(stream, element.values[1], column, element.time)
-    roles = timeline.query_roles(query.id, user.roles, cell, element.time)
-    if stream.governed and not roles & timeline.data_roles(cell, element.time):
-        return False
-    (block,) = query.blocks
-    coverage = Coverage(system.policies, user, system.streams, query.plan.sources, block_of(block).window)
-    return any(
-        coverage.cover(source.alias, column, privilege, {source.alias: element})
-        for source in query.plan.sources
-        for privilege in PRIVILEGES
-    )
 
 
 @contextmanager
