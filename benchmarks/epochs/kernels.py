@@ -62,7 +62,6 @@ def _epoch(engine: Engine, files: Mapping[str, Sequence[Path]]) -> Callable[[], 
 
 
 def _read(file: Path, plan: StreamPlan) -> Part:
-    structs = pq.read_table(file).to_struct_array()
-    part, _ = typed_part(structs, plan, None)
+    part, _ = typed_part(pq.read_table(file).columns, plan, None)
     assert part is not None
     return part

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import statistics
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from epochs.bench import (
     BEGIN,
     Bench,
     Feed,
+    faster_half,
     processor_seconds,
     progress,
     run_engine,
@@ -61,12 +61,12 @@ def _saved(bench: Bench, rounds: int) -> dict[str, Any]:
     kernels = alternating({kind: done.engines[kind] for kind in ("all on", *LOST)}, done.files, rounds)
 
     def saved(of: Measured, base: str | None = None) -> dict[str, float]:
-        typical = {kind: _faster_half(own) for kind, own in of.items()}
+        typical = {kind: faster_half(own) for kind, own in of.items()}
         without = typical[base] if base else 0.0
         return {kind: round(100 * (1 - (typical[kind] - without) / (typical["all on"] - without)), 1) for kind in LOST}
 
     return {
-        "seconds": {kind: round(_faster_half(own), 3) for kind, own in done.seconds.items()},
+        "seconds": {kind: round(faster_half(own), 3) for kind, own in done.seconds.items()},
         "saved_percent_of_work": saved(done.work, "no queries"),
         "saved_percent_of_time": saved(done.seconds, "no queries"),
         "saved_percent_of_epoch": saved(done.seconds),
@@ -86,15 +86,10 @@ def _overhead(bench: Bench, rounds: int) -> dict[str, Any]:
     kernels = alternating(done.engines, done.files, rounds)
     found = {}
     for of, own in {"": done.seconds, "_of_work": done.work, "_of_kernels": kernels}.items():
-        one, on, on_again, again = (_faster_half(own[kind]) for kind in pairs)
+        one, on, on_again, again = (faster_half(own[kind]) for kind in pairs)
         found[f"overhead_percent{of}"] = round(100 * ((on + on_again) / (one + again) - 1), 2)
         found[f"noise_percent{of}"] = [round(100 * (again / one - 1), 2), round(100 * (on_again / on - 1), 2)]
     return found
-
-
-def _faster_half(values: list[float]) -> float:
-    """The mean of the faster half: whatever else the machine does only makes epochs slower."""
-    return statistics.fmean(sorted(values)[: (len(values) + 1) // 2])
 
 
 Measured = dict[str, list[float]]

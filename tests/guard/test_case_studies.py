@@ -126,6 +126,39 @@ def test_page_rank_of_the_graph_engine(world, edges, graph_engine) -> None:
     assert [rank for _, rank in guarded] == pytest.approx([rank for _, rank in by_hand])
 
 
+@pytest.fixture(scope="module")
+def people(world) -> DataFrame:
+    """Who is called what, and who knows whom: most know `a`."""
+    pairs = [(one, other) for one in "bcdef" for other in "ab" if one != other] + [("a", "c"), ("b", "d")]
+    world.table("links", pairs, "src string, dst string")
+    named = [(one, f"of {one}", number) for number, one in enumerate("abcdef")]
+    world.table("people", named, "id string, s string, n int")
+    return world.spark.table("people")
+
+
+@pytest.mark.parametrize("columns", ["id, s, n", "id, n"])
+def test_page_rank_as_a_frame_again(world, people, graph_engine, columns) -> None:
+    """Nodes with names, of which some rows, and perhaps a column, are withheld; ranks come back beside what is left."""
+    links = world.spark.table("links")
+    others = policy("links", "object: {tables: [links], where: src <> 'a' AND dst <> 'a'}, allow: [read]")
+    others += policy(
+        "people", f"object: {{tables: [people], attributes: [{columns}], where: id <> 'a'}}, allow: [read]"
+    )
+    ann = world.session("ann", others, tables=("links", "people"))
+    left = people.where("id <> 'a'").withColumn("s", f.col("s") if "s" in columns else f.lit(None).cast("string"))
+    plain, guarded, by_hand = (
+        rows(DataFrame(graph_engine.joined(nodes._jdf, edges._jdf, 4), nodes.sparkSession))
+        for nodes, edges in (
+            (people, links),
+            (ann.table("people"), ann.table("links")),
+            (left, links.where("src <> 'a' AND dst <> 'a'")),
+        )
+    )
+    assert max(plain, key=lambda one: one[-1])[0] == "a"
+    assert [one[:3] for one in guarded] == [one[:3] for one in by_hand]
+    assert [one[-1] for one in guarded] == pytest.approx([one[-1] for one in by_hand])
+
+
 # 6.4.5: a relational database, here one that Spark carries.
 
 

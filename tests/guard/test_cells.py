@@ -68,6 +68,54 @@ def test_a_value_made_of_a_hidden_cell_is_null(world) -> None:
     assert dict(ask(world, FREE + own, "SELECT id, salary + 1 AS more FROM emp"))[3] is None
 
 
+# Rows within rows: what is packed is what it is made of.
+
+PACKED = "(SELECT id, struct(name, struct(salary, dept) AS inner) AS p FROM emp WHERE id = 1)"
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        (f"SELECT p FROM {PACKED}", [(("Ann", (None, "A")),)]),
+        (f"SELECT p.name, p.inner FROM {PACKED}", [("Ann", (None, "A"))]),
+        (f"SELECT p.inner.dept, p.inner.salary FROM {PACKED}", [("A", None)]),
+        (f"SELECT p.inner.salary + 1 AS more, p.name FROM {PACKED}", [(None, "Ann")]),
+        (f"SELECT id FROM {PACKED} WHERE p.inner.dept = 'A'", [(1,)]),
+        (f"SELECT first(p).inner.dept AS d, id FROM {PACKED} GROUP BY id", [(None, 1)]),
+        (f"SELECT to_json(p) AS j, id FROM {PACKED}", [(None, 1)]),
+        (f"SELECT if(id > 0, p, p).inner.dept AS d, id FROM {PACKED}", [(None, 1)]),
+        (f"SELECT p.inner.dept AS d FROM {PACKED} UNION ALL SELECT p.name FROM {PACKED}", [("A",), ("Ann",)]),
+        (f"WITH c AS (SELECT * FROM {PACKED}) SELECT c.p.inner.dept, d.p.name FROM c, c AS d", [("A", "Ann")]),
+    ],
+)
+def test_a_field_of_a_packed_row_is_the_column_it_was_made_of(world, query, answer) -> None:
+    """`salary` may not be seen. What takes a packed row as a whole and makes something else of it shows nothing."""
+    assert [_plain(row) for row in ask(world, FREE, query)] == answer
+
+
+def _plain(value):
+    return tuple(map(_plain, value)) if isinstance(value, tuple) else value
+
+
+@pytest.mark.parametrize("mask", ["zero", "null"])
+def test_a_mask_in_a_packed_row(world, mask) -> None:
+    own = policy("own", f"object: {{tables: [emp], attributes: [salary]}}, allow: [avg], mask: {mask}")
+    found = ask(world, FREE + own, "SELECT struct(id, salary) AS p FROM emp WHERE id = 1")
+    assert found == [((1, {"zero": 0, "null": None}[mask]),)]
+
+
+def test_a_predicate_on_a_field_is_one_on_its_column(world) -> None:
+    with pytest.raises(AnalysisException, match=r"`emp\.salary` may not be used in a predicate"):
+        ask(world, FREE, f"SELECT id FROM {PACKED} WHERE p.inner.salary > 40")
+
+
+def test_a_packed_row_with_a_column_that_is_used_and_not_seen_is_hidden_as_a_whole(world) -> None:
+    """The column has to be there for the predicate, so that only the row that it is packed into can be masked."""
+    own = policy("own", "object: {tables: [emp], attributes: [salary]}, allow: [assist]")
+    query = "SELECT id, struct(name, salary) AS p FROM emp WHERE salary = 50"
+    assert ask(world, FREE + own, query) == [(1, None)]
+
+
 def test_a_deny_takes_from_an_allow(world) -> None:
     deny = policy("deny", "object: {tables: [emp], where: salary > 60}, deny: [read]")
     assert [row[0] for row in ask(world, ALL + deny, "SELECT id, salary FROM emp")] == [1, 2, 5]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import time
 from pathlib import Path
@@ -98,6 +99,20 @@ def test_a_description_that_is_not_one(world) -> None:
         assert not outcome.permitted
         with pytest.raises(InputError, match="cannot be read"):
             read_description(text)
+
+
+@pytest.mark.parametrize(("below", "permitted"), [("ExternalRDD", True), ("DeserializeToObject", False)])
+def test_objects_become_rows_only_if_they_were_brought_along(world, below, permitted) -> None:
+    """Of what a function made of rows it is not known what it tells, and the functions themselves are not looked at."""
+    leaf = {"id": 2, "node": "OneRowRelation", "out": []}
+    made = {"alias": 1, "of": [{"function": "Invoke", "of": [{"column": 0}]}]}
+    objects = {"id": 1, "node": below, "out": [0], "children": [leaf] if below == "DeserializeToObject" else []}
+    plan = {"id": 0, "node": "SerializeFromObject", "out": [1], "list": [made], "children": [objects]}
+    attributes = {"0": ["obj", "obj"], "1": ["n", "int"]}
+    text = json.dumps({"guard": "g", "user": "ann", "plan": plan, "attributes": attributes, "settings": {}})
+    outcome = world.guard(OWN).decide(text)
+    assert outcome.permitted == permitted
+    assert permitted or "`SerializeFromObject` is not among the operations" in outcome.reasons[0]
 
 
 def test_what_users_are_told_is_what_the_owner_wants(world) -> None:

@@ -69,6 +69,19 @@ def test_what_does_not_parse_or_fit_is_kept_aside_with_the_reason(spark: SparkSe
         assert hg.engine.totals.rejected == 5
 
 
+def test_typed_tuples_none_of_which_fits_are_kept_aside_as_well(spark: SparkSession, tmp_path: Path) -> None:
+    folder = str(tmp_path / "in")
+    rows = spark.createDataFrame([("p1", 1), ("p2", 2)], "SID string, Pos int")
+    rows.selectExpr("SID", "Pos", "cast(NULL AS timestamp) AS ts").coalesce(1).write.parquet(folder)
+    with Headgate(spark, Catalog.open(), root=str(tmp_path / "data")) as hg:
+        hg.stream("Position", COLUMNS, owner="ann", source={"format": "parquet", "path": folder})
+        hg.user("ann")
+        hg.drain()
+        assert hg.engine.totals.rejected == 2
+        letters = "".join(path.read_text() for path in Path(hg.root, "dead-letter").glob("*.ndjson"))
+        assert letters.count("the time column `ts` is null") == 2
+
+
 def test_a_source_that_disappears_says_so_and_loses_nothing(spark: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()

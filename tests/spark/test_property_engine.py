@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
-from hypothesis import HealthCheck, Phase, given, settings
+from against_reference import QUICK, assert_equals_reference, by_reference, groups, lines
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pushed import in_files
 from pyspark.sql import SparkSession
@@ -21,35 +21,12 @@ from headgate.model.instant import SECOND
 from headgate.model.schema import Column, StreamCatalog, StreamSchema
 from headgate.model.subject import User
 from headgate.policy.model import AssistDenied, Defaults, Policy, PolicySet, Subject
-from headgate.reference.interpreter import Interpreter, in_replay_order
-from headgate.reference.run import Outcome
 from headgate.scenario.system import System
 from headgate.spark.engine import Engine, Settings
 from headgate.spark.replay import Rows, delivered
 from headgate.testing.rewritten import rewritten
 from headgate.testing.systems import GeneratedSystem, systems
 from headgate.testing.values import START
-
-
-@st.composite
-def groups(draw: st.DrawFn, side_by_side: int) -> GeneratedSystem:
-    """So many systems that share the epochs of one run."""
-    policed = draw(st.booleans())
-    drawn = [draw(systems(with_policies=policed, max_queries=5)) for _ in range(side_by_side)]
-    return combined(drawn, Defaults(on_assist_denied=draw(st.sampled_from(AssistDenied))))
-
-
-def lines(rows: list[tuple[int, dict[str, object]]]) -> list[str]:
-    return sorted(json.dumps([time, row], sort_keys=True, default=repr) for time, row in rows)
-
-
-# A failure is not made smaller here: the same system runs through the kernels alone in tests/columnar, in milliseconds.
-QUICK = {
-    "derandomize": True,
-    "deadline": None,
-    "phases": [Phase.explicit, Phase.generate],
-    "suppress_health_check": list(HealthCheck),
-}
 
 
 @settings(max_examples=13, **QUICK)
@@ -76,18 +53,14 @@ def test_property_rewritten_queries_run_on_spark_without_policies(
     group = combined(drawn, Defaults(on_assist_denied=data.draw(st.sampled_from(AssistDenied))))
     secured, served = data.draw(rewritten(group.system))
     _, rows = _run(spark, tmp_path_factory.mktemp("engine"), data, replace(group, system=secured), one_task=1_000_000)
-    for (query, user), outcome in _by_reference(group).items():
+    for (query, user), outcome in by_reference(group).items():
         if served.get(query) == user:
             assert lines(rows.get((query, user), [])) == lines([(one.time, one.row) for one in outcome.results])
 
 
 def _compare(spark: SparkSession, folder: Path, data: st.DataObject, group: GeneratedSystem, one_task: int) -> None:
-    engine, rows = _run(spark, folder, data, group, one_task)
-    for (query, user), outcome in _by_reference(group).items():
-        wanted = [(one.time, one.row) for one in outcome.results]
-        assert lines(rows.get((query, user), [])) == lines(wanted), (query, user)
-        if not outcome.verdict.denied:
-            assert engine.totals.withheld.get(f"{query}/{user}", 0) == outcome.withheld
+    engine, _ = _run(spark, folder, data, group, one_task)
+    assert_equals_reference(engine, group)
 
 
 def _run(
@@ -136,10 +109,3 @@ def test_tuples_that_different_tasks_take_in_are_counted_as_different(spark: Spa
     engine.drain()
     engine.finish()
     assert [row for _, row in delivered(engine)["q", "ann"]] == [{"n": 4}]
-
-
-def _by_reference(group: GeneratedSystem) -> dict[tuple[str, str], Outcome]:
-    reference = Interpreter(group.system)
-    reference.epoch(in_replay_order(group.system, group.elements))
-    reference.finish()
-    return reference.outcomes

@@ -41,7 +41,7 @@ def objections(
             yield f"the setting `{key}` may not be changed; reset it, or ask an administrator to set it for all"
     for node in description.nodes:
         yield from check.node(node)
-        if node.name not in HANDING_OVER and node.name not in GOVERNED:
+        if node.name not in HANDING_OVER and node.name not in GOVERNED and not _brought_along(node):
             for expression in node.expressions:
                 for one in expression.walk():
                     yield from check.expression(one)
@@ -71,7 +71,7 @@ class _Check:
                 yield "the plan of a running stream shows policies and files; explain its DataFrame instead"
         elif node.name in WRITES:
             yield from self._write(node)
-        elif node.name not in NODES:
+        elif node.name not in NODES and not _brought_along(node):
             yield f"`{node.name}` is not among the operations that the guard understands"
         elif node.name == "View" and _is_global(node.facts["name"]):
             yield f"the view `{node.facts['name']}` belongs to all sessions; make a view of your own"
@@ -128,6 +128,11 @@ class _Check:
                 yield f"the function `{one.label or 'unnamed'}` is the user's own; it has to be granted by name"
         elif one.name not in ROW_EXPRESSIONS and one.name not in RANKING and one.name not in AGGREGATE_FUNCTIONS:
             yield f"`{one.name}` is not among the functions that the guard understands"
+
+
+def _brought_along(node: Node) -> bool:
+    """Objects of the user's program, or of a library's such as a graph engine, that become rows: nothing is read."""
+    return node.name == "SerializeFromObject" and node.children[0].name == "ExternalRDD"
 
 
 def _is_global(name: str) -> bool:

@@ -26,6 +26,8 @@ class Expression:
     by: str = ""
     widens: bool = False
     """A cast that keeps every value."""
+    field: int = -1
+    """Which field of a row is taken, if one is."""
 
     def walk(self) -> Iterator[Expression]:
         """The expression and all below it, parents first; plans of subqueries are not entered."""
@@ -153,6 +155,7 @@ class _Reader:
             label=raw.get("name", ""),
             by=raw.get("by", ""),
             widens=raw.get("widens", False),
+            field=raw.get("field", -1),
         )
 
 

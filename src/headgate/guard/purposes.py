@@ -10,7 +10,7 @@ purpose of the path; the function nearest to the leaf is the one that counts.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headgate.guard.plan import Description, Expression, Node
 from headgate.guard.vocabulary import (
@@ -35,6 +35,8 @@ class Use:
 
     It is followed down until the node is a leaf. `plain` says that what arrives at the origin is the column itself,
     `at` is the aggregate that computes with it, and `direct` says that this takes the column as it is, of every row.
+    `packed` says that what arrives is the column itself or a row (a struct) that has it as a field, and `path` which
+    field of which field is wanted, while it is not known yet what they are made of.
     """
 
     node: int
@@ -45,6 +47,8 @@ class Use:
     origin: Origin
     at: int = -1
     direct: bool = True
+    packed: bool = True
+    path: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +155,11 @@ class _Analysis:
         if node.name in COMMANDS:
             return  # it shows names, not data
         if not node.children and node.name not in ("CTERelationRef", "UnionLoopRef"):
-            self.uses.append(want)
+            self.uses.append(_whole(want))
             return
         if node.name == "View":
             # A view is an object too: what is wanted of it is noted, and goes on to the tables behind it.
-            self.uses.append(want)
+            self.uses.append(_whole(want))
         for made in node.list:
             if made.column == want.column and made.kind == "alias":
                 self._expression(made.of[0], node, want)
@@ -218,10 +222,24 @@ class _Analysis:
             case "subquery":
                 self._subquery(expression, node, want)
             case "function":
-                same = expression.name in IDENTITIES
-                direct = want.direct and (same or expression.widens)
-                for one in expression.of:
-                    self._expression(one, node, _changed(want, plain=want.plain and same, direct=direct))
+                self._function(expression, node, want)
+
+    def _function(self, expression: Expression, node: Node, want: Use) -> None:
+        if expression.name == "CreateNamedStruct":
+            values = expression.of[1::2]
+            if want.path:
+                self._expression(values[want.path[0]], node, replace(want, path=want.path[1:]))
+            else:
+                for one in values:
+                    self._expression(one, node, _changed(want, plain=False, packed=want.packed, direct=False))
+        elif expression.name == "GetStructField" and expression.field >= 0:
+            self._expression(expression.of[0], node, replace(want, path=(expression.field, *want.path)))
+        elif expression.name in IDENTITIES:
+            self._expression(expression.of[0], node, want)
+        else:
+            direct = want.direct and expression.widens
+            for one in expression.of:
+                self._expression(one, node, _changed(want, plain=False, direct=direct))
 
     def _window(self, expression: Expression, node: Node, want: Use) -> None:
         """A window function fuses values only if it looks at whole partitions; else it tells them one by one."""
@@ -303,10 +321,27 @@ def _leaves(node: Node, definitions: dict[int, Node]) -> Iterator[Node]:
 
 
 def _moved(want: Use, node: int, column: int) -> Use:
-    return Use(node, column, want.privilege, want.shown, want.plain, want.origin, want.at, want.direct)
+    return Use(
+        node,
+        column,
+        want.privilege,
+        want.shown,
+        want.plain,
+        want.origin,
+        want.at,
+        want.direct,
+        want.packed,
+        want.path,
+    )
+
+
+def _whole(want: Use) -> Use:
+    """Policies speak of whole columns: who wants a field of one wants the column, and does not get it as it is."""
+    return _changed(want, plain=False, direct=False) if want.path else want
 
 
 def _changed(want: Use, plain: bool, **changes: object) -> Use:
+    """The want of something that is computed: unless it is said otherwise, of the whole of it, and not as it is."""
     return Use(
         want.node,
         want.column,
@@ -316,4 +351,5 @@ def _changed(want: Use, plain: bool, **changes: object) -> Use:
         want.origin,
         changes.get("at", want.at),  # type: ignore[arg-type]
         changes.get("direct", want.direct),  # type: ignore[arg-type]
+        bool(changes.get("packed", False)),
     )

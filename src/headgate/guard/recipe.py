@@ -165,6 +165,9 @@ class _Writer:
     ) -> tuple[Term | None, Term] | None:
         """The condition under which the cell is there, and the cell; None where it is as it was."""
         self._tell(access, column, uses)
+        if self._only_in_rows(access, uses):
+            value: Term = {"column": column}
+            return _FALSE, call("masked", _FALSE, value, access.hidden(column, value))
         possible: list[tuple[Use, Cover]] = []
         never_used = True
         for use in uses:
@@ -181,10 +184,17 @@ class _Writer:
         self._group_sizes(access, possible)
         if never_used:
             if any(not use.shown for use in uses):
-                return None if self.recipe.refusals else (call("isnull", _TRUE), call("fit", NULL, {"column": column}))
+                return None if self.recipe.refusals else (_FALSE, call("fit", NULL, {"column": column}))
             self.hidden.add(column)
             return None
         return self._cell(access, column, possible, marked)
+
+    def _only_in_rows(self, access: Access, uses: Sequence[Use]) -> bool:
+        """Whether a column that may not be seen is wanted for nothing but to be shown, somewhere as the field of a row:
+        then the field is masked, and not the row."""
+        return any(not use.plain for use in uses) and all(
+            use.shown and use.privilege == READ and use.packed and self._cover(access, use).never for use in uses
+        )
 
     def _cell(
         self, access: Access, column: int, possible: Sequence[tuple[Use, Cover]], marked: list[dict[str, Any]]
@@ -358,7 +368,7 @@ class _Writer:
         return {"place": place, "value": call("masked", clear, column, shown.term), "carried": shown.marks}
 
 
-_TRUE: Term = {"type": "boolean", "value": True}
+_FALSE: Term = call("isnull", {"type": "boolean", "value": True})
 
 
 def _own_names(access: Access, uses: Mapping[int, Mapping[int, Sequence[Use]]], place: int) -> set[str]:

@@ -87,6 +87,10 @@ class StreamSchema:
     def names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
 
+    @property
+    def types(self) -> tuple[DataType, ...]:
+        return tuple(column.type for column in self.columns)
+
     def find(self, name: str) -> Column | None:
         """The column of that name, whatever its case."""
         return self._by_name.get(name.lower())

@@ -10,7 +10,7 @@ import hashlib
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from threading import Condition, RLock
 from typing import Any, NoReturn
@@ -26,15 +26,16 @@ from headgate.decision.timeline import Timeline, from_json, to_json
 from headgate.errors import ConflictError, FileError, InputError, Place, StoreError
 from headgate.model.element import Element, element_to_json
 from headgate.model.instant import END_OF_TIME, Instant
-from headgate.model.schema import StreamCatalog, StreamSchema
+from headgate.model.schema import StreamCatalog
 from headgate.scenario.system import System
 from headgate.spark.beats import Beats
 from headgate.spark.epoch import EpochRunner, Report, State
 from headgate.spark.manifest import Manifest, Manifests
+from headgate.spark.offsets import add_sources, brings_nothing
 from headgate.spark.planning import Planned, Plans, Seat, without_forgotten
 from headgate.spark.push import PushFolder
 from headgate.spark.session import engine_session, use_local_checkpoints
-from headgate.spark.sources import StreamSources, read_streams
+from headgate.spark.sources import StreamSources, names_in_order, places_of_lines, read_streams
 from headgate.spark.storage import open_storage
 from headgate.spark.tasks import Shared
 from headgate.spark.window_log import Segment, WindowLog
@@ -90,6 +91,7 @@ class Engine:
         self._sources = dict(sources or {})
         self._clock = clock
         self._manifests = Manifests(self.storage)
+        self._places_of_lines: tuple[int, ...] | None = None
         self._query: StreamingQuery | None = None
         self._beats: Beats | None = None
         self._failure: BaseException | None = None
@@ -178,7 +180,8 @@ class Engine:
         elements = read_streams(
             self.spark, streams, self._sources, self.storage.path("push"), self.settings.files_per_epoch
         )
-        self._extend_checkpoint(_sources_in_order(streams, self._sources))
+        self._extend_checkpoint(names_in_order(streams, self._sources))
+        self._places_of_lines = places_of_lines(streams, self._sources)
         writer = elements.writeStream.foreachBatch(self._epoch).option(
             "checkpointLocation", self.storage.path("checkpoint")
         )
@@ -204,12 +207,8 @@ class Engine:
                 f"`{self.storage.root}` was read from other sources: {', '.join(known)}; "
                 "sources can be added, not taken away or moved"
             )
-        added = len(sources) - len(known)
-        if known and added:
-            for name in self.storage.names("checkpoint/offsets"):
-                if name.isdigit():
-                    content = self.storage.read(f"checkpoint/offsets/{name}") or b""
-                    self.storage.write(f"checkpoint/offsets/{name}", content.rstrip(b"\n") + b"\n-" * added)
+        if known and len(sources) > len(known):
+            add_sources(self.storage, len(sources) - len(known))
         self.storage.write(SOURCES, json.dumps(sources).encode())
 
     def drain(self) -> None:
@@ -304,14 +303,19 @@ class Engine:
             with self.changed:
                 if number <= self.epoch:
                     return  # it was committed before the driver went down, and Spark had not heard of it
-                self._run(batch, number)
+                self._run(batch, number, quiet=self._is_quiet(number))
         except BaseException as error:
             self._failure = error
             with self.changed:
                 self.changed.notify_all()
             raise
 
-    def _run(self, batch: DataFrame | None, number: int, finish: bool = False) -> None:
+    def _is_quiet(self, number: int) -> bool:
+        """Whether an epoch is known to have no lines, so that there can be no punctuation in it."""
+        places = self._places_of_lines
+        return places is not None and brings_nothing(self.storage, number, places)
+
+    def _run(self, batch: DataFrame | None, number: int, finish: bool = False, quiet: bool = False) -> None:
         started = time.perf_counter()
         if self._pending is not None:
             seats = without_forgotten(self.planned.seats, self._oldest())
@@ -321,7 +325,7 @@ class Engine:
         # A micro-batch belongs to a session of its own; what is read beside it must belong to the same.
         self._runner.spark = batch.sparkSession if batch is not None else self.spark
         log = WindowLog(self._runner.spark, self.storage, self.planned.shared, self.settings.carried)
-        report = self._runner.run(batch, number, state, self._clock(), finish)
+        report = self._runner.run(batch, number, state, self._clock(), finish, quiet)
         needed = self._needed(state)
         state.segments, gone = log.expire(state.segments, needed)
         compacted = log.compact(state.segments, number, needed)
@@ -455,16 +459,6 @@ def _metrics(report: Report) -> dict[str, Any]:
         "frames_run": report.frames_run,
         "classes_off": report.classes_off,
     }
-
-
-def _sources_in_order(streams: Sequence[StreamSchema], sources: Mapping[str, StreamSources]) -> list[str]:
-    """The sources as Spark numbers them: the push folder, then those of each stream."""
-    found = ["push"]
-    for stream in streams:
-        own = sources.get(stream.name, StreamSources())
-        found += [f"{stream.name}"] if own.elements is not None else []
-        found += [f"{stream.name} punctuations"] if own.punctuations is not None else []
-    return found
 
 
 def _in_order(system: System, names: tuple[str, ...]) -> System:

@@ -92,13 +92,21 @@ class EpochRunner:
     def streams(self) -> tuple[str, ...]:
         return self._planned.shared.streams
 
-    def run(self, batch: DataFrame | None, number: int, state: State, now: Instant, finish: bool = False) -> Report:
-        """Run one epoch; `state` is brought forward. Nothing is committed yet."""
+    def run(
+        self,
+        batch: DataFrame | None,
+        number: int,
+        state: State,
+        now: Instant,
+        finish: bool = False,
+        quiet: bool = False,
+    ) -> Report:
+        """Run one epoch; `state` is brought forward. Nothing is committed yet. A `quiet` one has no punctuations."""
         report = Report(number)
         clock = _Clock(report.seconds)
         self._storage.delete(f"data/epoch={number}")
         seen: dict[str, Instant] = {}
-        if batch is not None:
+        if batch is not None and not quiet:
             self._split(batch, state, seen, report)
             clock.lap("split")
         epoch = self._epoch(number, state)

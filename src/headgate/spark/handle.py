@@ -13,7 +13,8 @@ from pyspark.sql.types import TimestampType
 
 from headgate.algebra.operators import RESULT_TIME
 from headgate.algebra.query import Query
-from headgate.columnar.result import result_fields, slots_of
+from headgate.columnar.result import result_fields
+from headgate.columnar.slots import slots_of
 from headgate.errors import HeadgateError
 from headgate.model.datatype import DataType, Value, to_json
 from headgate.model.instant import format_result_time
@@ -157,7 +158,7 @@ class Handle:
 
 def _own_rows(packed: DataFrame, bit: int, member: int, types: tuple[tuple[str, DataType], ...]) -> DataFrame:
     """The rows of one member of a class, as columns of their types."""
-    slots = slots_of(types)
+    slots = slots_of(kind for _, kind in types)
     fields = [field for field in result_fields(slots) if field.name == "ts" or field.name in slots]
 
     def own(table: pa.Table) -> pa.Table:

@@ -104,7 +104,11 @@ def read_packed(spark: SparkSession, storage: Storage, folders: Sequence[str]) -
         files += [f"{storage.folder}/{folder}/{name}" for name in names if name.endswith(SUFFIX)]
         if any(name.endswith(".parquet") for name in names):
             carried.append(storage.path(folder))
-    found = [spark.createDataFrame([(_NAMED + name.encode(),) for name in files], BODY)] if files or not carried else []
+    found = []
+    if files or not carried:
+        # As an Arrow table Spark has them at once; a list of rows it hands to a stage of its own, which took 60 ms.
+        names = pa.table({"body": pa.array([_NAMED + name.encode() for name in files], pa.binary())})
+        found.append(spark.createDataFrame(names, BODY))
     if carried:
         found.append(spark.read.schema(BODY).parquet(*carried))
     return reduce(DataFrame.unionAll, found)

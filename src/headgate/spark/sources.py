@@ -1,8 +1,11 @@
 """Where elements come from: any streaming source of Spark, brought to one schema.
 
-(`stream`, `line`, `typed0`, `typed1`, ...): a line of JSON that is a tuple or a punctuation, or a tuple whose columns
-are typed already. The push folder is always among the sources: programs put elements and punctuations there, as lines
-that begin with the number of their stream.
+(`stream`, `line`, slots): a line of JSON that is a tuple or a punctuation, or, where there is no line, a tuple whose
+columns are typed already, each in its slot. Streams share the slots: with columns of its own for each of them, every
+row had a NULL for every column of every other stream, and Spark took half of its time to write these down.
+
+The push folder is always among the sources, and the first: programs put elements and punctuations there, as lines that
+begin with the number of their stream.
 """
 
 from __future__ import annotations
@@ -22,13 +25,12 @@ from pyspark.sql.types import (
     LongType,
     ShortType,
     StringType,
-    StructField,
-    StructType,
     TimestampNTZType,
     TimestampType,
 )
 
 from headgate.columnar.column import arrow_type
+from headgate.columnar.slots import slot_type, slots_of, slots_together
 from headgate.errors import InputError
 from headgate.model.datatype import DataType
 from headgate.model.schema import StreamSchema
@@ -61,12 +63,6 @@ class StreamSources:
     punctuations: SourceSpec | None = None
 
 
-def typed_struct(schema: StreamSchema) -> StructType:
-    """The columns of a stream as the engine takes them in: times and days as whole numbers."""
-    fields = [StructField(f"c{place}", spark_type(arrow_type(one.type))) for place, one in enumerate(schema.columns)]
-    return StructType(fields)
-
-
 def read_streams(
     spark: SparkSession,
     streams: Sequence[StreamSchema],
@@ -75,18 +71,46 @@ def read_streams(
     files_per_epoch: int | None = None,
 ) -> DataFrame:
     """The union of all sources."""
-    typed = {place: typed_struct(one) for place, one in enumerate(streams) if _typed(sources.get(one.name))}
-    frames = [_pushed(spark, push_path, typed, files_per_epoch)]
+    slots = slots_together(one.types for one in streams if _typed(sources.get(one.name)))
+    frames = [_pushed(spark, push_path, slots, files_per_epoch)]
     for place, stream in enumerate(streams):
         own = sources.get(stream.name, StreamSources())
         if own.elements is not None:
-            frames.append(_elements(spark, stream, place, own.elements, typed))
+            frames.append(_elements(spark, stream, place, own.elements, slots))
         if own.punctuations is not None:
-            frames.append(_lines(_load(spark, own.punctuations), place, typed))
+            frames.append(with_lines(_load(spark, own.punctuations), place, slots))
     whole = frames[0]
     for one in frames[1:]:
         whole = whole.unionAll(one)
     return whole
+
+
+def names_in_order(streams: Sequence[StreamSchema], sources: Mapping[str, StreamSources]) -> list[str]:
+    """The sources as Spark numbers them: the push folder, then those of each stream."""
+    found = [PUSH]
+    for stream in streams:
+        own = sources.get(stream.name, StreamSources())
+        found += [stream.name] if own.elements is not None else []
+        found += [f"{stream.name} punctuations"] if own.punctuations is not None else []
+    return found
+
+
+def places_of_lines(streams: Sequence[StreamSchema], sources: Mapping[str, StreamSources]) -> tuple[int, ...] | None:
+    """The numbers of the sources that have lines. None if that cannot be said: a frame of the user's comes before one,
+    and may be made of any number of sources."""
+    found, number = [0], 1
+    sure = True
+    for stream in streams:
+        own = sources.get(stream.name, StreamSources())
+        for source, lines in ((own.elements, not _typed(own)), (own.punctuations, True)):
+            if source is None:
+                continue
+            if lines and not sure:
+                return None
+            found += [number] if lines else []
+            sure = sure and isinstance(source, SourceSpec)
+            number += 1
+    return tuple(found)
 
 
 def _typed(own: StreamSources | None) -> bool:
@@ -95,17 +119,27 @@ def _typed(own: StreamSources | None) -> bool:
     return own.elements.typed if isinstance(own.elements, SourceSpec) else True
 
 
-def _pushed(spark: SparkSession, path: str, typed: Mapping[int, StructType], files_per_epoch: int | None) -> DataFrame:
+def _pushed(spark: SparkSession, path: str, slots: Sequence[str], files_per_epoch: int | None) -> DataFrame:
     reader = spark.readStream.format("text")
     if files_per_epoch is not None:
         reader = reader.option("maxFilesPerTrigger", files_per_epoch)
     parts = F.split(F.col("value"), "\t", 2)
-    columns = [parts[0].cast("int").alias("stream"), parts[1].alias("line")]
-    return reader.load(path).select(*columns, *_nothing(typed))
+    pushed = reader.load(path).select(parts[0].cast("int").alias("stream"), parts[1].alias("value"))
+    return with_lines(pushed, F.col("stream"), slots)
 
 
-def _nothing(typed: Mapping[int, StructType], but: int | None = None) -> list[Column]:
-    return [F.lit(None).cast(kind).alias(f"typed{place}") for place, kind in typed.items() if place != but]
+def with_lines(given: DataFrame, stream: Column | int, slots: Sequence[str]) -> DataFrame:
+    """Records that are lines, as elements of a stream."""
+    line = F.col("value").cast("string")
+    number = F.lit(stream) if isinstance(stream, int) else stream
+    # INVARIANT: only a typed tuple has no line. A record without a value, such as Kafka has them, is no element.
+    return given.where(line.isNotNull()).select(
+        number.alias("stream"), line.alias("line"), *[_nothing(slot) for slot in slots]
+    )
+
+
+def _nothing(slot: str) -> Column:
+    return F.lit(None).cast(spark_type(slot_type(slot))).alias(slot)
 
 
 def _elements(
@@ -113,23 +147,15 @@ def _elements(
     stream: StreamSchema,
     place: int,
     source: SourceSpec | DataFrame,
-    typed: Mapping[int, StructType],
+    slots: Sequence[str],
 ) -> DataFrame:
     if isinstance(source, SourceSpec) and not source.typed:
-        return _lines(_load(spark, source), place, typed)
+        return with_lines(_load(spark, source), place, slots)
     given = _load(spark, source, stream) if isinstance(source, SourceSpec) else source
     columns = [_converted(given, stream, one.name, one.type) for one in stream.columns]
-    struct = F.struct(*[column.alias(f"c{number}") for number, column in enumerate(columns)])
-    own = [
-        struct.alias(f"typed{one}") if one == place else F.lit(None).cast(kind).alias(f"typed{one}")
-        for one, kind in typed.items()
-    ]
-    return given.select(F.lit(place).alias("stream"), F.lit(None).cast("string").alias("line"), *own)
-
-
-def _lines(given: DataFrame, place: int, typed: Mapping[int, StructType]) -> DataFrame:
-    value = F.col("value").cast("string").alias("line")
-    return given.select(F.lit(place).alias("stream"), value, *_nothing(typed))
+    own = dict(zip(slots_of(stream.types), columns, strict=True))
+    cells = [own[slot].alias(slot) if slot in own else _nothing(slot) for slot in slots]
+    return given.select(F.lit(place).alias("stream"), F.lit(None).cast("string").alias("line"), *cells)
 
 
 def _load(spark: SparkSession, source: SourceSpec, stream: StreamSchema | None = None) -> DataFrame:

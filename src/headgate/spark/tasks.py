@@ -12,15 +12,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from headgate.columnar.arrive import Arrival
 from headgate.columnar.epoch_work import HeldWork, Tuples
 from headgate.columnar.frame import Frame, Part
 from headgate.columnar.held import Counted, groups_of_frame, rows_of_frame
-from headgate.columnar.plan import FrameKey, Plan
+from headgate.columnar.plan import FrameKey, Plan, StreamPlan
 from headgate.columnar.progress import Span
 from headgate.columnar.result import Produced, results_table
+from headgate.columnar.slots import slots_of
 from headgate.columnar.strategy import Strategy
 from headgate.decision.timeline.version import Version
 from headgate.model.element import PUNCTUATION_OPENS, Rejected, Tuple, element_to_json, parse_line
@@ -61,7 +63,7 @@ class Epoch:
 def arrival_task(
     shared: Callable[[], Shared], epoch: Epoch, at_once: frozenset[FrameKey]
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """Takes in elements: (stream, line, typed columns) rows become results, kept tuples and notes."""
+    """Takes in elements: (stream, line, slots) rows become results, kept tuples and notes."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         keep_freed_memory()
@@ -87,36 +89,46 @@ def _parts(
     table: pa.Table, shared: Shared, epoch: Epoch, first: int
 ) -> Iterator[tuple[int, Part | None, list[dict[str, object]]]]:
     """The tuples of each stream, as they came; and what was rejected."""
-    numbers = table.column("stream").to_numpy()
-    for place in np.unique(numbers).tolist():
+    numbers = table.column("stream")
+    for place in sorted(numbers.unique().to_pylist()):
+        own = _where(table, pc.equal(numbers, place))
         name = shared.streams[place]
-        plan = shared.plan.streams[name]
-        own = table.filter(pa.array(numbers == place))
-        notes: list[dict[str, object]] = []
-        mark = epoch.marks.get(name)
-        if f"typed{place}" in own.column_names:
-            column = own.column(f"typed{place}")
-            part, rejected = typed_part(column, plan, mark)
-            if part is not None:
-                yield place, _numbered(part, first), [_rejection(one) for one in rejected]
-                first += len(part)
-        tuples: list[Tuple] = []
-        for line in own.column("line").drop_null().to_pylist():
-            # What begins as a punctuation has been dealt with by the driver, before this task was made.
-            if line.startswith(PUNCTUATION_OPENS):
-                continue
-            element = parse_line(line.encode("utf-8", "surrogatepass"), plan.schema)
-            if isinstance(element, Rejected):
-                notes.append(_rejection(element))
-            elif isinstance(element, Tuple):
-                if mark is not None and element.time < mark:
-                    text = json.dumps(element_to_json(element, plan.schema), ensure_ascii=False)
-                    notes.append(_rejection(Rejected(name, "behind the watermark", text)))
-                else:
-                    tuples.append(element)
-        part = _numbered(untyped_part(plan, tuples), first) if tuples else None
-        first += len(tuples)
-        yield place, part, notes
+        plan, mark = shared.plan.streams[name], epoch.marks.get(name)
+        for part, rejected in (_of_columns(own, plan, mark), _of_lines(own, plan, mark)):
+            yield place, None if part is None else _numbered(part, first), [_rejection(one) for one in rejected]
+            first += 0 if part is None else len(part)
+
+
+def _where(table: pa.Table, mask: pa.ChunkedArray) -> pa.Table:
+    return table if pc.all(mask).as_py() else table.filter(mask)
+
+
+def _of_columns(own: pa.Table, plan: StreamPlan, mark: Instant | None) -> tuple[Part | None, list[Rejected]]:
+    """The tuples of a typed source: those without a line."""
+    typed = _where(own, own.column("line").is_null())
+    if not len(typed):
+        return None, []
+    return typed_part([typed.column(slot) for slot in slots_of(plan.schema.types)], plan, mark)
+
+
+def _of_lines(own: pa.Table, plan: StreamPlan, mark: Instant | None) -> tuple[Part | None, list[Rejected]]:
+    """The tuples that came as lines."""
+    tuples: list[Tuple] = []
+    rejected: list[Rejected] = []
+    for line in own.column("line").drop_null().to_pylist():
+        # What begins as a punctuation has been dealt with by the driver, before this task was made.
+        if line.startswith(PUNCTUATION_OPENS):
+            continue
+        element = parse_line(line.encode("utf-8", "surrogatepass"), plan.schema)
+        if isinstance(element, Rejected):
+            rejected.append(element)
+        elif isinstance(element, Tuple):
+            if mark is not None and element.time < mark:
+                text = json.dumps(element_to_json(element, plan.schema), ensure_ascii=False)
+                rejected.append(Rejected(plan.schema.name, "behind the watermark", text))
+            else:
+                tuples.append(element)
+    return (untyped_part(plan, tuples) if tuples else None), rejected
 
 
 def _numbered(part: Part, first: int) -> Part:

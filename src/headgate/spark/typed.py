@@ -27,16 +27,13 @@ def untyped_part(plan: StreamPlan, tuples: Sequence[Tuple]) -> Part:
     return Part(plan, np.fromiter((one.time for one in tuples), np.int64, len(tuples)), columns)
 
 
-def typed_part(structs: pa.ChunkedArray, plan: StreamPlan, mark: Instant | None) -> tuple[Part | None, list[Rejected]]:
-    """Tuples of a typed source, and those that do not fit: no time, out of range, not a number, too late."""
-    whole = structs.combine_chunks() if structs.num_chunks != 1 else structs.chunk(0)
-    present = whole.is_valid()
-    whole = whole.filter(present)
-    if not len(whole):
-        return None, []
+def typed_part(
+    cells: Sequence[pa.ChunkedArray], plan: StreamPlan, mark: Instant | None
+) -> tuple[Part | None, list[Rejected]]:
+    """Tuples of a typed source, column by column, and those that do not fit: no time, out of range, not a number, too
+    late."""
     schema = plan.schema
-    fields = whole.flatten()
-    columns = {column.name: from_arrow(fields[position], column.type) for position, column in enumerate(schema.columns)}
+    columns = {column.name: from_arrow(own, column.type) for column, own in zip(schema.columns, cells, strict=True)}
     time = columns[schema.time]
     reasons: list[tuple[str, Mask]] = [(f"the time column `{schema.time}` is null", ~time.present)]
     for name, column in columns.items():

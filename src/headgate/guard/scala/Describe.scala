@@ -42,6 +42,7 @@ class Describe(numbers: Numbers) {
 
   private def details(plan: LogicalPlan, result: ObjectNode): Unit = plan match {
     case p: Project => result.set[ArrayNode]("list", expressions(p.projectList))
+    case s: SerializeFromObject => result.set[ArrayNode]("list", expressions(s.serializer))
     case f: Filter => result.set[ArrayNode]("where", expressions(Conjuncts.of(f.condition)))
     case a: Aggregate =>
       result.set[ArrayNode]("keys", expressions(a.groupingExpressions))
@@ -127,6 +128,7 @@ class Describe(numbers: Numbers) {
         result.put("function", Names.of(other))
         other match {
           case cast: Cast if Cast.canUpCast(cast.child.dataType, cast.dataType) => result.put("widens", true)
+          case get: GetStructField => result.put("field", get.ordinal)
           case _ =>
         }
         if (other.children.nonEmpty) result.set[ArrayNode]("of", expressions(other.children))
