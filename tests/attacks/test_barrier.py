@@ -83,6 +83,18 @@ def test_masked_cells_are_filtered_below_by_their_raw_column(world) -> None:
     assert "GreaterThanOrEqual(salary,60)" in physical(frame).split("PushedFilters")[1]
 
 
+@pytest.mark.parametrize("where", ["salary <> 100", "NOT (salary IN (100, 7))", "salary <> 100 AND dept <> 'Z'"])
+@pytest.mark.parametrize("asked", ["SELECT id FROM emp WHERE salary > 0", "SELECT id FROM emp WHERE 1 / salary < 9"])
+def test_files_are_not_asked_what_they_cannot_rule_out(world, where, asked) -> None:
+    """Asking Parquet whether anything differs from a constant costs more than it can save."""
+    rest = policy("rest", "object: {tables: [emp], attributes: [id, dept]}, allow: [read]")
+    for some in ("[salary]", "'*'"):
+        own = policy("some", f'object: {{tables: [emp], attributes: {some}, where: "{where}"}}, allow: [read]')
+        frame = world.session("ann", own + rest * (some == "[salary]")).sql(asked)
+        assert rows(frame) == [(1,), (2,), (4,)]
+        assert "Not(" not in physical(frame).split("PushedFilters")[1]
+
+
 def test_settings_that_switch_rules_off_do_not_reach_the_guard(world) -> None:
     guard = world.guard(OWN)
     ann = session("ann", guard, world.spark)

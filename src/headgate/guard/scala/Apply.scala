@@ -161,10 +161,10 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
     val wanted = recipe.path("guards").path(id)
     if (wanted.isMissingNode) return (plan, Map.empty)
     val build = new Build(plan.output.map(one => numbers(one.exprId) -> one).toMap)
-    val rows = Option(wanted.get("where")).map(build(_)).map(Filter(_, plan)).getOrElse(plan)
+    val rows = Option(wanted.get("where")).map(term => Filter(Unskippable.in(build(term), before), plan)).getOrElse(plan)
     val cells = wanted.path("cells").elements().asScala.map { cell =>
       val column = plan.output.find(one => numbers(one.exprId) == cell.get(0).asLong).getOrElse(Build.broken(s"no column ${cell.get(0)}"))
-      column.exprId -> Alias(build(cell.get(1)), column.name)(qualifier = column.qualifier, explicitMetadata = Some(column.metadata))
+      column.exprId -> Alias(Unskippable.in(build(cell.get(1)), before), column.name)(qualifier = column.qualifier, explicitMetadata = Some(column.metadata))
     }.toMap
     val extra = wanted.path("carried").elements().asScala.map { one =>
       val value = if (one.has("row")) MonotonicallyIncreasingID() else build(one.get("value"))
