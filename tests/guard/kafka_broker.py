@@ -12,14 +12,11 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyspark
 import pytest
-from py4j.protocol import Py4JJavaError
+from maven import SCALA, fetched
 from standalone import free_port
-
-SCALA = "2.13"
 
 
 @dataclass(frozen=True)
@@ -27,18 +24,6 @@ class Kafka:
     servers: str
     connector: tuple[str, ...]
     """The jars by which Spark reads topics."""
-
-
-def fetched(spark: Any, coordinates: str) -> tuple[str, ...]:
-    """The jars of a package and of all it needs; the test is skipped if they cannot be had."""
-    jvm = spark.sparkContext._jvm
-    try:
-        found = jvm.org.apache.spark.util.DependencyUtils.resolveMavenDependencies(
-            jvm.java.net.URI.create(f"ivy://{coordinates}?transitive=true")
-        )
-    except Py4JJavaError as error:
-        pytest.skip(f"{coordinates} cannot be had: {error.java_exception.getMessage()}")
-    return tuple(found.apply(place).removeprefix("file:") for place in range(found.size()))
 
 
 def _await_port(port: int, log: Path, process: subprocess.Popen[bytes]) -> None:

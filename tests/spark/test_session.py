@@ -30,7 +30,7 @@ spark.stop()
 
 @pytest.mark.skipif(pyspark.__version__.startswith("4.0"), reason="Spark has Unix sockets from 4.1 on")
 def test_only_this_user_can_reach_the_python_workers() -> None:
-    """Who can connect to their sockets can tell them what to do. A process of its own: other tests have other Sparks."""
+    """Who can connect to their sockets can tell them what to do. A process of its own: tests have others."""
     ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr
     said = json.loads(ran.stdout.splitlines()[-1])
