@@ -11,9 +11,10 @@ reported beside them.
 Two things are told apart. Where the physical plan is that of plain Spark, running it costs the same, and all that the
 guard costs is planning, which can be measured without the noise of running. Where it is not, only running tells.
 
-Of these, what seems more than 5 % slower is run again, more often, and judged by the new runs alone; so are those of
-which the two plain sessions seem to differ by as much, which says how far that judgement can be trusted. The mean is
-always that of the first look: to look twice at what seems slow, and not at what seems quick, would flatter it.
+Of these, what seems more than 5 % slower is run again, more often and warmed up longer, and judged by the new runs
+alone; so are those of which the two plain sessions seem to differ by as much, which says how far that judgement can be
+trusted. The mean is always that of the first look: to look twice at what seems slow, and not at what seems quick, would
+flatter it.
 
 Deciding is timed when a plan is new and when it is known, and for 10 to 10,000 rules.
 """
@@ -48,10 +49,9 @@ PLAIN = ("plain", "plain again")
 SHORT = 1.0
 """Seconds. Queries that take less vary more, and are warmed up longer and run more often."""
 
-JAVA = "-XX:ReservedCodeCacheSize=1g -XX:+UseParallelGC"
+JAVA = "-XX:ReservedCodeCacheSize=1g"
 """After 85 queries 4 % of the room was left that Java has for compiled code by default. From 10 % on it throws out what
-was not used lately, the planner's code among it, and whoever comes next is slow. And no collector works beside the
-tasks, on their cores."""
+was not used lately, the planner's code among it, and whoever comes next is slow."""
 
 QUICK = "2,3,7,19,27,35,42,52,55,68,93,98"
 
@@ -104,10 +104,11 @@ def run_counted(spark: SparkSession, query: str) -> tuple[float, float]:
     before = processor_times(spark)
     seconds = run(spark, query)
     after = processor_times(spark)
-    return seconds, sum(used - before.get(thread, 0) for thread, used in after.items()) / 1e9
+    # Of a thread that ended while it was asked about, nothing is known.
+    return seconds, sum(max(0, used - before.get(thread, 0)) for thread, used in after.items()) / 1e9
 
 
-def measure(sessions: dict[str, SparkSession], texts: dict[int, str], turns: int) -> tuple[Runs, Runs]:
+def measure(sessions: dict[str, SparkSession], texts: dict[int, str], turns: int, warm: int = 1) -> tuple[Runs, Runs]:
     """Seconds and processor seconds. All runs of a query follow one another, after some that warm up; of short ones
     there are more.
 
@@ -119,9 +120,9 @@ def measure(sessions: dict[str, SparkSession], texts: dict[int, str], turns: int
     kinds = list(sessions)
     for place, (number, text) in enumerate(texts.items(), start=1):
         _clear(sessions["plain"])
-        warming = [run(sessions[name], text) for name in (*kinds, "guarded")]
+        warming = [run(sessions[name], text) for _ in range(warm) for name in (*kinds, "guarded")]
         if min(warming) < SHORT:
-            warming += [run(sessions[name], text) for name in (*kinds, "guarded")]
+            warming += [run(sessions[name], text) for _ in range(warm) for name in (*kinds, "guarded")]
         rounds = max(turns, min(4 * turns, int(2 * SHORT / min(warming))))
         rounds += -rounds % len(kinds)  # each kind is as often the first, the second and the last
         for turn in range(rounds):
@@ -206,7 +207,8 @@ def second_look(
     """New runs of queries with another plan that seemed to differ by more than 5 %, guarded or not."""
     other = {number: one for number, one in first.items() if not planned[number]["same plan"]}
     seemed = _differing(ratios(other))
-    again, work = measure(sessions, {number: texts[number] for number in sorted({*seemed[0], *seemed[1]})}, turns)
+    chosen = {number: texts[number] for number in sorted({*seemed[0], *seemed[1]})}
+    again, work = measure(sessions, chosen, turns, warm=3)
     slower, differing = _differing(ratios(again))
     by_work = _differing(ratios(work))
     return {
