@@ -24,6 +24,7 @@ from headgate.scenario.system import System
 from headgate.spark.beats import Beats
 from headgate.spark.engine import Engine, Settings
 from headgate.spark.replay import delivered
+from headgate.spark.sources import SourceSpec, StreamSources
 from headgate.testing.systems import GeneratedSystem, systems
 
 
@@ -96,6 +97,36 @@ def test_a_window_that_has_ended_is_given_out_though_nothing_more_comes(spark: S
         assert engine._overdue() is None, "there is nothing more to give"
     finally:
         engine.stop()
+
+
+def test_a_window_that_ended_before_the_first_tuple_is_not_due(spark: SparkSession, tmp_path: Path) -> None:
+    """The first tuple's own time is the end of such a window, and there is an epoch for nothing if it counts."""
+    engine = Engine(spark, str(tmp_path), _counting(COUNTS), settings=Settings(live=True), clock=lambda: 0)
+    engine.push("A", [_at(0)])
+    engine.drain()
+    assert not engine._runner.overdue(engine.state, 0)
+    engine.push("A", [_at(10)])
+    engine.drain()
+    assert engine._runner.overdue(engine.state, 0), "but the first tuple's own window is"
+
+
+def test_only_the_first_epoch_looks_for_punctuations_where_none_can_be(spark: SparkSession, tmp_path: Path) -> None:
+    """So that the first punctuation does not wait for what Spark has to compile for that look."""
+    folder = tmp_path / "a"
+    rows = spark.sql(f"SELECT 1L AS k, timestamp_micros({BEGIN}) AS ts").coalesce(1)
+    rows.write.parquet(str(folder))
+    sources = {"A": StreamSources(SourceSpec("parquet", path=str(folder)))}
+    engine = Engine(spark, str(tmp_path / "engine"), _counting(COUNTS), sources, Settings(live=True), lambda: 0)
+    engine.start()
+    try:
+        assert engine.await_epoch(0)
+        rows.write.mode("append").parquet(str(folder))
+        assert engine.await_epoch(1)
+    finally:
+        engine.stop()
+    rows.write.mode("append").parquet(str(folder))
+    engine.drain()
+    assert ["split" in one["steps"] for one in engine.metrics] == [True, False, False]
 
 
 def test_one_empty_file_is_enough_however_long_spark_takes_to_come_to_it() -> None:

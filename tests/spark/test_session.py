@@ -6,35 +6,54 @@ import json
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pyspark
 import pytest
 
 PROGRAM = """
-import json
+import json, os, sys
 from pathlib import Path
+import pyarrow as pa
+from headgate.spark.rehearsal import load_workers
 from headgate.spark.session import start_session
 
-spark = start_session("local[1]")
+def worker(batches):
+    yield from (pa.record_batch({"id": [os.getpid()], "is": ["headgate.spark.tasks" in sys.modules]}) for _ in batches)
+
+spark = start_session("local[2]")
+load_workers(spark)
+workers = spark.range(0, 2, 1, 2).mapInArrow(worker, "id long, is boolean").collect()
 name = "spark.python.unix.domain.socket."
 started = spark.sparkContext.getConf()
 folder = Path(started.get(name + "dir"))
-spark.range(1).mapInArrow(lambda batches: batches, "id long").collect()
 sockets = sum(one.is_socket() for one in folder.iterdir())
 mode = folder.stat().st_mode & 0o777
-start_session("local[1]")
+start_session("local[2]")
 kept = spark.conf.get(name + "dir") == str(folder)
-print(json.dumps({"enabled": started.get(name + "enabled"), "sockets": sockets, "mode": oct(mode), "kept": kept}))
+said = {"enabled": started.get(name + "enabled"), "sockets": sockets, "mode": oct(mode), "kept": kept}
+print(json.dumps({**said, "workers": len({row.id for row in workers}), "loaded": all(row["is"] for row in workers)}))
 spark.stop()
 """
 
 
-@pytest.mark.skipif(pyspark.__version__.startswith("4.0"), reason="Spark has Unix sockets from 4.1 on")
-def test_only_this_user_can_reach_the_python_workers() -> None:
-    """Who can connect to their sockets can tell them what to do. A process of its own: tests have others."""
+@pytest.fixture(scope="module")
+def said() -> dict[str, Any]:
+    """Of a process of its own: tests have others."""
     short = {**os.environ, "TMPDIR": "/tmp"}  # where names of folders are too long for sockets, there are none
     ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, env=short)
     assert ran.returncode == 0, ran.stderr
-    said = json.loads(ran.stdout.splitlines()[-1])
-    assert said.pop("sockets") > 0, "a version of Spark that puts them elsewhere"
-    assert said == {"enabled": "true", "mode": "0o700", "kept": True}, "kept: by whoever starts one while it runs"
+    answer: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
+    return answer
+
+
+@pytest.mark.skipif(pyspark.__version__.startswith("4.0"), reason="Spark has Unix sockets from 4.1 on")
+def test_only_this_user_can_reach_the_python_workers(said: dict[str, Any]) -> None:
+    """Who can connect to their sockets can tell them what to do."""
+    assert said["sockets"] > 0, "a version of Spark that puts them elsewhere"
+    assert (said["enabled"], said["mode"]) == ("true", "0o700")
+    assert said["kept"], "by whoever starts one while it runs"
+
+
+def test_every_core_has_a_worker_that_has_loaded_the_engine(said: dict[str, Any]) -> None:
+    assert (said["workers"], said["loaded"]) == (2, True)

@@ -34,6 +34,7 @@ from headgate.spark.manifest import Manifest, Manifests
 from headgate.spark.offsets import add_sources, brings_nothing
 from headgate.spark.planning import Planned, Plans, Seat, without_forgotten
 from headgate.spark.push import PushFolder
+from headgate.spark.rehearsal import load_workers
 from headgate.spark.session import engine_session, use_local_checkpoints
 from headgate.spark.sources import StreamSources, names_in_order, places_of_lines, read_streams
 from headgate.spark.storage import open_storage
@@ -92,6 +93,9 @@ class Engine:
         self._clock = clock
         self._manifests = Manifests(self.storage)
         self._places_of_lines: tuple[int, ...] | None = None
+        self._first_look = False
+        """Whether the next epoch is to look for punctuations even if there can be none: Spark takes its time to
+        compile that look, and the first punctuation is not to wait for it."""
         self._query: StreamingQuery | None = None
         self._beats: Beats | None = None
         self._failure: BaseException | None = None
@@ -182,6 +186,9 @@ class Engine:
         )
         self._extend_checkpoint(names_in_order(streams, self._sources))
         self._places_of_lines = places_of_lines(streams, self._sources)
+        if not available_now:
+            load_workers(self.spark)
+        self._first_look = not available_now
         writer = elements.writeStream.foreachBatch(self._epoch).option(
             "checkpointLocation", self.storage.path("checkpoint")
         )
@@ -312,8 +319,9 @@ class Engine:
 
     def _is_quiet(self, number: int) -> bool:
         """Whether an epoch is known to have no lines, so that there can be no punctuation in it."""
-        places = self._places_of_lines
-        return places is not None and brings_nothing(self.storage, number, places)
+        places, first_look = self._places_of_lines, self._first_look
+        self._first_look = False
+        return not first_look and places is not None and brings_nothing(self.storage, number, places)
 
     def _run(self, batch: DataFrame | None, number: int, finish: bool = False, quiet: bool = False) -> None:
         started = time.perf_counter()

@@ -243,11 +243,17 @@ class EpochRunner:
 
     def _is_due(self, key: FrameKey, span: Span, fresh: Mapping[str, int], state: State) -> bool:
         """Whether a frame has anything to do: a window that closes, or a tuple that is new to it."""
-        held = {one.stream for one in state.segments}
+        held: dict[str, Instant] = {}
+        for one in state.segments:
+            held[one.stream] = min(held.get(one.stream, END_OF_TIME), one.first)
         if isinstance(key.window, RangeWindow):
-            return key.window.ends_within(span.closed, span.closing) and all(stream in held for stream in key.streams)
-        waited = span.before != END_OF_TIME and span.released > span.before and bool(held & set(key.streams))
-        return waited or any(fresh.get(stream) for stream in key.streams)
+            # A window that ends before every stream has a tuple has nothing in it.
+            begin = max(held.get(stream, END_OF_TIME) for stream in key.streams)
+            return key.window.ends_within(max(span.closed, begin), span.closing)
+        if any(fresh.get(stream) for stream in key.streams):
+            return True
+        waited = span.before != END_OF_TIME and span.released > span.before
+        return waited and any(stream in held for stream in key.streams)
 
     def _by_size(self, due: Mapping[FrameKey, Span], state: State) -> tuple[dict[FrameKey, Span], dict[FrameKey, Span]]:
         """Frames whose tuples fit one task, and those that are spread over the cluster. Windows of rows always fit."""
