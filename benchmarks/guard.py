@@ -49,6 +49,10 @@ PLAIN = ("plain", "plain again")
 SHORT = 1.0
 """Seconds. Queries that take less vary more, and are warmed up longer and run more often."""
 
+PATIENCE = 45.0
+"""Seconds for a second look at one query. Single runs of short queries spread by a quarter; it takes dozens of them to
+tell 5 % from nothing."""
+
 JAVA = "-XX:ReservedCodeCacheSize=1g"
 """After 85 queries 4 % of the room was left that Java has for compiled code by default. From 10 % on it throws out what
 was not used lately, the planner's code among it, and whoever comes next is slow."""
@@ -108,9 +112,11 @@ def run_counted(spark: SparkSession, query: str) -> tuple[float, float]:
     return seconds, sum(max(0, used - before.get(thread, 0)) for thread, used in after.items()) / 1e9
 
 
-def measure(sessions: dict[str, SparkSession], texts: dict[int, str], turns: int, warm: int = 1) -> tuple[Runs, Runs]:
+def measure(
+    sessions: dict[str, SparkSession], texts: dict[int, str], turns: int, warm: int = 1, patience: float = 0.0
+) -> tuple[Runs, Runs]:
     """Seconds and processor seconds. All runs of a query follow one another, after some that warm up; of short ones
-    there are more.
+    there are more, and of all of them as many as fit into `patience` seconds.
 
     Whoever comes first after other queries pays for compiling its code. Two plain sessions run the same code, so that
     it is warm after half as many turns; guarded runs are doubled for that.
@@ -123,7 +129,7 @@ def measure(sessions: dict[str, SparkSession], texts: dict[int, str], turns: int
         warming = [run(sessions[name], text) for _ in range(warm) for name in (*kinds, "guarded")]
         if min(warming) < SHORT:
             warming += [run(sessions[name], text) for _ in range(warm) for name in (*kinds, "guarded")]
-        rounds = max(turns, min(4 * turns, int(2 * SHORT / min(warming))))
+        rounds = max(turns, min(4 * turns, int(2 * SHORT / min(warming))), int(patience / len(kinds) / min(warming)))
         rounds += -rounds % len(kinds)  # each kind is as often the first, the second and the last
         for turn in range(rounds):
             for name in kinds[turn % len(kinds) :] + kinds[: turn % len(kinds)]:
@@ -208,7 +214,7 @@ def second_look(
     other = {number: one for number, one in first.items() if not planned[number]["same plan"]}
     seemed = _differing(ratios(other))
     chosen = {number: texts[number] for number in sorted({*seemed[0], *seemed[1]})}
-    again, work = measure(sessions, chosen, turns, warm=3)
+    again, work = measure(sessions, chosen, turns, warm=3, patience=PATIENCE)
     slower, differing = _differing(ratios(again))
     by_work = _differing(ratios(work))
     return {

@@ -1,4 +1,4 @@
-"""Ways in 4 and 6: however a table is read, the answer is the same: views, CTEs, paths, pipes, scripts, caches."""
+"""Ways in 4 and 6: however a table is read, the answer is the same: views, CTEs, paths, pipes, scripts."""
 
 from __future__ import annotations
 
@@ -78,20 +78,6 @@ def test_files_of_a_table_are_the_table(world, ann) -> None:
     assert rows(ann.sql(f"SELECT id, name, salary FROM parquet.`{path}`")) == VISIBLE
     assert rows(ann.read.parquet(path).select("id", "name", "salary")) == VISIBLE
     assert rows(ann.read.parquet(f"{path}/*.parquet").select("id", "name", "salary")) == VISIBLE
-
-
-def test_a_cached_table_is_guarded(world, ann) -> None:
-    world.spark.catalog.cacheTable("emp")
-    try:
-        world.spark.table("emp").count()
-        assert rows(ann.sql(FORMS["plain"])) == VISIBLE
-        mine = ann.table("emp").cache()
-        assert mine.count() == 2
-        assert rows(mine.select("id", "name", "salary")) == VISIBLE
-        mine.unpersist()
-        assert world.spark.table("emp").count() == 5
-    finally:
-        world.spark.catalog.uncacheTable("emp")
 
 
 @since("4.1", "scripts without a switch")

@@ -7,10 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow
 import pyarrow.parquet
@@ -22,6 +22,7 @@ from pathlib import Path
 from headgate.guard import Guard, Limits, Settings, Source
 from headgate.guard.connect import serve
 from headgate.guard.tokens import read_tokens
+from headgate.policy.yaml_file import parse_policies
 from headgate.scenario.load import load_scenario
 system = load_scenario(Path(sys.argv[1])).system
 limits = Limits(**json.loads(sys.argv[5]))
@@ -32,9 +33,20 @@ config = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spar
           "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 endpoint = serve(guard, read_tokens(Path(sys.argv[2]), system.users), 0, "127.0.0.1", config)
 print(json.dumps({"port": endpoint.port}), flush=True)
-sys.stdin.read()
+for line in sys.stdin:
+    guard.replace_policies(parse_policies(json.loads(line), guard.catalog))
+    print("changed", flush=True)
 endpoint.stop()
 """
+
+
+class Endpoint(NamedTuple):
+    """A server that runs: its port, the folder of the patients, and how to put other policies in force."""
+
+    port: int
+    data: Path
+    change: Callable[[str], None]
+
 
 BOB, ALICE = "bob-example", "alice-example"
 
@@ -46,8 +58,8 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def running_endpoint(folder: Path, limits: Mapping[str, int] | None = None) -> Iterator[tuple[int, Path]]:
-    """The port of a server, and the folder of the patients."""
+def running_endpoint(folder: Path, limits: Mapping[str, int] | None = None) -> Iterator[Endpoint]:
+    """A server for the users of the medical example."""
     data = folder / "patients"
     data.mkdir()
     columns = {"Id": [101, 102, 103], "Disease": ["gastric cancer", "cerebroma", "neuralgia"]}
@@ -70,20 +82,27 @@ def running_endpoint(folder: Path, limits: Mapping[str, int] | None = None) -> I
         stderr=subprocess.DEVNULL,
         text=True,
     )
-    assert server.stdout is not None
+    told, said = server.stdin, server.stdout
+    assert told is not None
+    assert said is not None
+
+    def change(policies: str) -> None:
+        told.write(json.dumps(policies) + "\n")
+        told.flush()
+        assert next((line for line in said if line == "changed\n"), None), "the server is gone"
+
     try:
-        line = next((line for line in server.stdout if line.startswith("{")), "")
+        line = next((line for line in said if line.startswith("{")), "")
         assert line, "the server did not start"
-        yield json.loads(line)["port"], data
+        yield Endpoint(json.loads(line)["port"], data, change)
     finally:
-        assert server.stdin is not None
-        server.stdin.close()
+        told.close()
         try:
             server.wait(30)
         except subprocess.TimeoutExpired:
             server.send_signal(signal.SIGKILL)
             server.wait()
-        server.stdout.close()
+        said.close()
 
 
 CLIENT = """
@@ -94,23 +113,44 @@ kept = []  # a session that is collected while another one works may keep the cl
 def session(token, more=""):
     kept.append(SparkSession.builder.remote(f"sc://localhost:{port}/;token={token}{more}").create())
     return kept[-1]
+def outcome(act):
+    try:
+        act()
+        return "done"
+    except Exception as error:
+        return str(error)
+def change(policies):
+    print(json.dumps({"change": policies}), flush=True)
+    sys.stdin.readline()
 answers = {}
 for name, (token, more, program) in tasks.items():
     try:
-        scope = {"spark": session(token, more), "session": session}
+        scope = {"spark": session(token, more), "session": session, "change": change, "outcome": outcome}
         exec(textwrap.dedent(program), scope)
         answers[name] = {"answer": scope["answer"]}
     except Exception as error:
         answers[name] = {"error": str(error)[:2000]}
-print(json.dumps(answers))
+print(json.dumps({"answers": answers}))
 """
 
 
-def answers_to(port: int, data: Path, tasks: Mapping[str, tuple[str, str, str]]) -> dict[str, dict[str, Any]]:
+def answers_to(endpoint: Endpoint, tasks: Mapping[str, tuple[str, str, str]]) -> dict[str, dict[str, Any]]:
     """What unmodified clients get: one process for all, a session for each (token, more of the address, program)."""
-    placed = {name: (token, more, program.replace("DATA", str(data))) for name, (token, more, program) in tasks.items()}
-    command = [sys.executable, "-c", CLIENT, str(port), json.dumps(placed)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300)
-    assert done.stdout, done.stderr
-    found: dict[str, dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+    data = str(endpoint.data)
+    placed = {name: (token, more, program.replace("DATA", data)) for name, (token, more, program) in tasks.items()}
+    command = [sys.executable, "-c", CLIENT, str(endpoint.port), json.dumps(placed)]
+    pipe = subprocess.PIPE
+    client = subprocess.Popen(command, env=environment(), stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    assert client.stdin is not None
+    assert client.stdout is not None
+    found: dict[str, dict[str, Any]] = {}
+    with client:
+        for said in map(json.loads, client.stdout):
+            if "change" in said:
+                endpoint.change(said["change"])
+                client.stdin.write("\n")
+                client.stdin.flush()
+            else:
+                found = said["answers"]
+        assert found, client.stderr.read()
     return found

@@ -105,8 +105,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
     limits = {"seconds": SECONDS, "queries": 2, "streams": 1}
     programs = {"explodes": EXPLODES, "backtracks": BACKTRACKS, "at once": AT_ONCE, "streams": STREAMS}
     programs["in turns"] = IN_TURNS
-    with running_endpoint(tmp_path_factory.mktemp("limits"), limits) as (port, data):
-        return answers_to(port, data, {name: (BOB, "", program) for name, program in programs.items()})
+    with running_endpoint(tmp_path_factory.mktemp("limits"), limits) as endpoint:
+        return answers_to(endpoint, {name: (BOB, "", program) for name, program in programs.items()})
 
 
 def _answer(answers: dict[str, dict[str, Any]], name: str) -> list[Any]:

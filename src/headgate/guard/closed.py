@@ -98,6 +98,10 @@ class _Check:
                 yield f"the setting `{key}` may not be {done}; ask an administrator"
         elif node.name == "CreateViewCommand" and node.facts["kind"] != "LocalTempView":
             yield "only temporary views of your own session may be made; use CREATE TEMPORARY VIEW"
+        elif node.name == "DropTempViewCommand" and _is_global(node.facts["name"]):
+            yield f"the view `{node.facts['name']}` belongs to all sessions"
+        elif node.name == "ClearCacheCommand" or (node.name == "UncacheTable" and not node.facts["temporary"]):
+            yield "what is kept in memory belongs to all sessions; let go of your own frames and temporary views"
         elif node.facts.get("extended"):
             yield "DESCRIBE EXTENDED shows where files are; leave EXTENDED out"
 

@@ -78,7 +78,23 @@ CODE = (
     "java_udf",
     "java_udaf",
 )
-"""What no request may contain: code of the user's that would run before a plan is decided on, or beside it."""
+"""Code of the user's, which would run before a plan is decided on, or beside it."""
+
+EVERYBODYS = (
+    "clear_cache",
+    "uncache_table",
+    "refresh_table",
+    "refresh_by_path",
+    "recover_partitions",
+    "drop_global_temp_view",
+)
+"""What changes things that all sessions share, without a plan that could be decided on."""
+
+FORBIDDEN = {
+    **dict.fromkeys(CODE, "brings code to the server"),
+    **dict.fromkeys(EVERYBODYS, "concerns what all sessions share"),
+}
+"""What no request may contain, and why."""
 
 
 class ConnectEndpoint:
@@ -130,7 +146,7 @@ def serve(
             spark._jsparkSession,
             guard.id,
             _array(spark, REQUESTS),
-            _array(spark, CODE),
+            _array(spark, tuple(f"{part} {why}" for part, why in FORBIDDEN.items())),
             limits.seconds,
             limits.queries,
             limits.streams,

@@ -112,8 +112,6 @@ COMMANDS = frozenset(
         "CacheTableAsSelect",
         "CacheTable",
         "UncacheTable",
-        "CacheTableCommand",
-        "UncacheTableCommand",
         "ClearCacheCommand",
         "ResolvedNamespace",
         "ResolvedTable",

@@ -17,13 +17,15 @@ import org.apache.spark.sql.headgate.{Binding, Hook, RefusedException}
 object ConnectGuard {
   @volatile private[headgate] var guard: Option[String] = None
   @volatile private[headgate] var kinds: Set[String] = Set.empty
-  @volatile private[headgate] var parts: Set[String] = Set.empty
+  @volatile private[headgate] var parts: Map[String, String] = Map.empty
   @volatile private var settings: Map[String, String] = Map.empty
 
-  /** Opens the endpoint for one guard: which kinds of requests are let in, and what no request may contain. Gives the port. */
+  /** Opens the endpoint for one guard: which kinds of requests are let in, and what no request may contain, each with the
+    * reason behind it. Gives the port.
+    */
   def start(base: SparkSession, guardId: String, allowed: Array[String], forbidden: Array[String], seconds: Long, queries: Int, streams: Int): Int = {
     kinds = allowed.toSet
-    parts = forbidden.toSet
+    parts = forbidden.map(_.split(" ", 2)).map(one => one(0) -> one(1)).toMap
     settings = base.newSession().sessionState.conf.getAllConfs
     guard = Some(guardId)
     SparkConnectService.start(base.sparkContext)
@@ -40,7 +42,7 @@ object ConnectGuard {
   /** Makes the session of a request, as its handler would, so that it acts for somebody before anything runs in it. */
   private[headgate] def open(user: String, message: Message): Unit = message match {
     case one: ExecutePlanRequest => session(user, one.getSessionId)
-    case one: AnalyzePlanRequest if one.hasExplain => session(user, one.getSessionId)
+    case one: AnalyzePlanRequest => session(user, one.getSessionId) // `persist` is one of them, and is planned
     case _ =>
   }
 
@@ -82,7 +84,7 @@ object ConnectGuard {
 
   /** A forbidden part of a request, wherever in it. */
   private[headgate] def forbidden(message: Message): Option[String] = message.getAllFields.asScala.view.flatMap {
-    case (field, _) if parts(field.getName) => Some(field.getName)
+    case (field, _) if parts.contains(field.getName) => Some(field.getName)
     case (_, inner: Message) => forbidden(inner)
     case (_, list: java.util.List[_]) => list.asScala.view.flatMap { case inner: Message => forbidden(inner); case _ => None }.headOption
     case _ => None

@@ -6,6 +6,7 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.LogicalRDD
 
 /** A plan as JSON: operators, expressions, attribute ids, sources, subqueries. It says what is there, and judges nothing.
   *
@@ -67,6 +68,8 @@ class Describe(numbers: Numbers) {
     case v: View =>
       result.put("name", v.desc.identifier.unquotedString)
       result.put("temporary", v.isTempView)
+    // How rows that are there already are divided and ordered, is said by expressions too; nothing is done with them.
+    case _: LogicalRDD =>
     case leaf: LeafNode => Sources.describe(leaf, result); rest(plan, result)
     case command: Command => Sources.describeCommand(command, result); rest(plan, result)
     case _ => rest(plan, result)

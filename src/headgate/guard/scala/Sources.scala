@@ -94,6 +94,8 @@ object Sources {
     case view: CreateViewCommand =>
       result.put("name", view.name.unquotedString)
       result.put("kind", view.viewType.getClass.getSimpleName.stripSuffix("$"))
+    case drop: DropTempViewCommand => result.put("name", drop.ident.toString)
+    case uncache: UncacheTable => result.put("temporary", uncache.table.exists { case view: View => view.isTempView; case _ => false })
     case explain: ExplainCommand => result.put("name", Names.of(explain.logicalPlan))
     case describe: DescribeTableCommand => result.put("name", describe.table.unquotedString).put("extended", describe.isExtended)
     case describe: DescribeRelation => result.put("extended", describe.isExtended)

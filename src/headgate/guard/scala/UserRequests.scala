@@ -4,6 +4,7 @@ import scala.util.{Failure, Success, Try}
 
 import org.sparkproject.connect.grpc.{Metadata, ServerCall, Status}
 import org.sparkproject.connect.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener
+import org.sparkproject.connect.protobuf.Descriptors.FieldDescriptor
 import org.sparkproject.connect.protobuf.Message
 
 import org.apache.spark.connect.proto.{AnalyzePlanRequest, ExecutePlanRequest, ReattachExecuteRequest, UserContext}
@@ -63,18 +64,21 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
     val kind = ConnectGuard.kind(message)
     if (field == null) Left(s"refused by the guard: a request of the kind `$kind` names no user")
     else if (!ConnectGuard.kinds(kind)) Left(s"refused by the guard: requests of the kind `$kind` are not allowed")
-    else if (ConnectGuard.forbidden(message).isDefined)
-      Left(s"refused by the guard: a request with `${ConnectGuard.forbidden(message).get}` brings code to the server")
-    else {
-      val claimed = message.getField(field).asInstanceOf[UserContext]
-      if (claimed.getUserId.nonEmpty && claimed.getUserId != user)
-        Left(s"refused by the guard: the user_id `${claimed.getUserId}` is not the user of the token; leave it out, or unset SPARK_USER and USER")
-      else try {
-        ConnectGuard.open(user, message)
-        Right(message.toBuilder.setField(field, claimed.toBuilder.setUserId(user).build()).build())
-      } catch {
-        case error: Exception => Left(s"refused by the guard: the session cannot be opened (${error.getMessage})")
-      }
+    else ConnectGuard.forbidden(message) match {
+      case Some(part) => Left(s"refused by the guard: a request with `$part` ${ConnectGuard.parts(part)}")
+      case None => named(message, field)
+    }
+  }
+
+  private def named(message: Message, field: FieldDescriptor): Either[String, Message] = {
+    val claimed = message.getField(field).asInstanceOf[UserContext]
+    if (claimed.getUserId.nonEmpty && claimed.getUserId != user)
+      Left(s"refused by the guard: the user_id `${claimed.getUserId}` is not the user of the token; leave it out, or unset SPARK_USER and USER")
+    else try {
+      ConnectGuard.open(user, message)
+      Right(message.toBuilder.setField(field, claimed.toBuilder.setUserId(user).build()).build())
+    } catch {
+      case error: Exception => Left(s"refused by the guard: the session cannot be opened (${error.getMessage})")
     }
   }
 }
