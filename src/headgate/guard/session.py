@@ -13,22 +13,33 @@ from headgate.guard.outcome import Outcome
 from headgate.guard.plan import Description, read_description
 
 
+class GuardedSession(SparkSession):
+    """A SparkSession in which everything runs as one user, by what is decided when it runs."""
+
+    _headgate_guard: Guard
+    """A guard lives as long as a session of its own does."""
+
+    def sql(self, *query: Any, **arguments: Any) -> DataFrame:
+        """As `SparkSession.sql`, of which Spark makes frames in another way than of everything else."""
+        made = super().sql(*query, **arguments)
+        jvm: Any = self.sparkContext._jvm
+        return DataFrame(jvm.org.apache.spark.sql.headgate.Followed.frame(made._jdf), self)
+
+
 def session(user: str, guard: Guard, spark: SparkSession | None = None) -> SparkSession:
     """A session in which every query is decided on for this user before it runs.
 
-    Tables are those of `spark`, which stays as it is: whoever holds it is not guarded. Temporary views and settings are
-    the session's own. Python code in this process is trusted not to reach around Spark; for users whose code is not,
-    there is the Connect endpoint.
+    A frame that runs again is decided on again if policies have changed. Tables are those of `spark`, which stays as it
+    is: whoever holds it is not guarded. Temporary views and settings are the session's own. Python code in this process
+    is trusted not to reach around Spark; for users whose code is not, there is the Connect endpoint.
     """
     guard.user(user)
     parent = spark if spark is not None else SparkSession.builder.getOrCreate()
     hook = attach(parent)
     enrol(guard)
     settle_tables(guard, parent)
-    opened: Any = hook.open(parent._jsparkSession, guard.id, user)
-    made = SparkSession(parent.sparkContext, opened)
-    # A guard lives as long as a session of its own does.
-    made._headgate_guard = guard  # type: ignore[attr-defined]
+    made = GuardedSession(parent.sparkContext, hook.open(parent._jsparkSession, guard.id, user))
+    made._headgate_guard = guard
     return made
 
 

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.headgate
 
-import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
 import java.io.ByteArrayOutputStream
 import java.nio.charset.StandardCharsets
@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.expressions.Alias
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession}
-import org.apache.spark.sql.execution.CommandExecutionMode
+import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SQLExecution}
 import org.apache.spark.sql.execution.command.ExplainCommand
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -75,6 +75,7 @@ object Hook {
     val options = from.sparkContext.conf.getAll.filter(_._1.startsWith("spark.sql.")).toMap
     val session = create(Seq(from.sparkContext, Some(from.sharedState), None, extensions, options, Map.empty[String, String]))
     bind(session, Binding(guard, user, session.sessionState.conf.getAllConfs))
+    Followed.in(session)
     session
   }
 
@@ -133,7 +134,7 @@ object Hook {
   private def decided(session: SparkSession, binding: Binding, plan: LogicalPlan): LogicalPlan = {
     val start = System.nanoTime()
     val numbers = new Numbers
-    val recipe = try json.readTree(ask(binding.guard, describe(session, binding, plan, numbers))) catch {
+    val (decision, recipe) = try ask(binding.guard, describe(session, binding, plan, numbers)) catch {
       case refusal: RefusedException => throw refusal
       case error: Throwable => throw refused(s"the decision point cannot be reached (${error.getClass.getSimpleName})")
     }
@@ -147,31 +148,41 @@ object Hook {
       if (binding.apart) session.sparkContext.setLocalProperty("spark.scheduler.pool", binding.user)
       took.add(System.nanoTime() - start)
       if (took.size() > 10000) took.poll()
+      noted.set(decision)
       guarded
     } catch { case error: Exception => throw refused(s"the decision cannot be applied to this plan (${error.getMessage})") }
   }
 
-  private def ask(guard: String, description: String): String = {
+  private def ask(guard: String, description: String): (Decision, JsonNode) = {
     val decisions = point.getOrElse(throw refused("the decision point is not there"))
     val bytes = description.getBytes(StandardCharsets.UTF_8)
-    val known = decisions.recall(guard, HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes)))
-    if (known.nonEmpty) known else {
+    val digest = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes))
+    val known = decisions.recall(guard, digest)
+    val text = if (known.nonEmpty) known else {
       val letter = UUID.randomUUID().toString
       val parts = packed(bytes).grouped(PART).toSeq
       parts.init.foreach(decisions.decide(guard, letter, _, false))
       decisions.decide(guard, letter, parts.last, true)
     }
+    (Decision(guard, digest, text), json.readTree(text))
   }
+
+  /** The last decision that this thread has planned by. */
+  private[headgate] val noted = new ThreadLocal[Decision]
+
+  /** Whether the same would be decided now. INVARIANT: what cannot be told does not stand. */
+  private[headgate] def stands(decision: Decision): Boolean =
+    try point.exists(_.recall(decision.guard, decision.digest) == decision.recipe) catch { case _: Throwable => false }
 
   /** Whether the thread plans a query of the guard's own. */
   private val ours = ThreadLocal.withInitial[Boolean](() => false)
 
   /** The rows of a plan that the guard itself made. */
   private[headgate] def collect(session: SparkSession, plan: LogicalPlan): Array[Row] = {
-    val frame = ClassicDataset.ofRows(session, plan)
+    val execution = new QueryExecution(session, plan)
     ours.set(true)
-    try frame.queryExecution.executedPlan finally ours.set(false)
-    frame.collect()
+    try execution.executedPlan finally ours.set(false)
+    SQLExecution.withNewExecutionId(execution)(execution.executedPlan.executeCollectPublic())
   }
 
   private[headgate] def compare(guard: String, letter: String): Boolean = {

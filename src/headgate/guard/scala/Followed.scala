@@ -1,0 +1,68 @@
+package org.apache.spark.sql.headgate
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.Dataset
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession}
+import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SparkPlan, SQLExecution, SQLExecutionRDD}
+import org.apache.spark.sql.internal.SessionState
+
+/** What was decided on a plan, by which guard; the plan goes by the digest of its description. */
+case class Decision(guard: String, digest: String, recipe: String)
+
+/** How a frame of a guarded session in process runs, however often: by what is decided when it runs.
+  *
+  * Spark plans a frame once, and would go by the first decision for as long as the frame lives. Here what was asked is
+  * decided on and planned again if the decision no longer stands. A frame that was refused is asked about again too.
+  */
+class Followed(session: SparkSession, asked: LogicalPlan, mode: CommandExecutionMode.Value)
+    extends QueryExecution(session, asked, mode = mode) {
+  private var begun = false
+  private var decision: Option[Decision] = None
+  private var later: Option[Followed] = None
+  private var action: Option[String] = None
+
+  /** Notes what the plan was decided by, which happens when this is asked for first. */
+  override def normalized: LogicalPlan = synchronized {
+    Hook.noted.remove()
+    begun = true
+    val plan = super.normalized
+    decision = Option(Hook.noted.get()).orElse(decision)
+    plan
+  }
+
+  override def executedPlan: SparkPlan = latest.planned
+
+  // INVARIANT: not kept, as Spark would do. Rows that were asked for before are those that were allowed then.
+  override def toRdd: RDD[InternalRow] = new SQLExecutionRDD(executedPlan.execute(), session.sessionState.conf)
+
+  private def planned: SparkPlan = super.executedPlan
+
+  /** Looked at once for each action, which asks for its plan several times. */
+  private def latest: Followed = synchronized {
+    val now = Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
+    if (now.isEmpty || now != action) {
+      action = now
+      val last = later.getOrElse(this)
+      if (last.begun && !last.decision.exists(Hook.stands)) later = Some(new Followed(session, commandExecuted, CommandExecutionMode.SKIP))
+    }
+    later.getOrElse(this)
+  }
+}
+
+object Followed {
+  /** Has all frames of a session follow, but those that are made from SQL. */
+  def in(session: SparkSession): Unit = {
+    val field = classOf[SessionState].getDeclaredField("createQueryExecution")
+    field.setAccessible(true)
+    val make = (asked: LogicalPlan, mode: CommandExecutionMode.Value) => new Followed(session, asked, mode): QueryExecution
+    field.set(session.sessionState, make)
+  }
+
+  /** The same frame, one that follows. */
+  def frame(made: Dataset[_]): Dataset[_] = {
+    val data = made.asInstanceOf[ClassicDataset[_]]
+    ClassicDataset.ofRows(data.sparkSession, data.queryExecution.commandExecuted)
+  }
+}

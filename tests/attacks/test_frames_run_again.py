@@ -1,0 +1,167 @@
+"""Way in 13: a frame of a session in process is decided on whenever it runs, not only when it was first planned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from guarded import ALL, DEPARTMENTS, OWN, refused, rows
+
+from headgate.guard import Guard, session
+from headgate.policy.yaml_file import parse_policies
+
+EVERYBODY = [(one,) for one in range(1, 6)]
+VISIBLE = [(1,), (2,)]
+
+
+@pytest.fixture
+def guard(world) -> Guard:
+    return world.guard(ALL + DEPARTMENTS)
+
+
+@pytest.fixture
+def ann(world, guard: Guard):
+    yield session("ann", guard, world.spark)
+    world.spark.catalog.clearCache()
+
+
+def put_in_force(guard: Guard, policies: str) -> None:
+    guard.replace_policies(parse_policies(f"version: 1\npolicies:\n{policies or ' []'}", guard.catalog))
+
+
+def _from_frames(ann: Any) -> Any:
+    return ann.table("emp").select("id")
+
+
+def _from_sql(ann: Any) -> Any:
+    return ann.sql("SELECT id FROM emp")
+
+
+def _joined(ann: Any) -> Any:
+    """With an exchange, so that Spark plans it adaptively and keeps its stages."""
+    return ann.table("emp").join(ann.table("dept").hint("merge"), ann.table("emp").dept == ann.table("dept").code)[
+        ["id"]
+    ]
+
+
+def _grouped(ann: Any) -> Any:
+    return ann.sql("SELECT id FROM emp GROUP BY id HAVING count(*) = 1")
+
+
+def _kept(ann: Any) -> Any:
+    return _from_frames(ann).persist()
+
+
+def _viewed(ann: Any) -> Any:
+    _from_frames(ann).createOrReplaceTempView("mine")
+    return ann.table("mine")
+
+
+MADE = [_from_frames, _from_sql, _joined, _grouped, _kept, _viewed]
+
+
+def _collected(frame: Any) -> Any:
+    return rows(frame)
+
+
+def _as_pandas(frame: Any) -> Any:
+    return sorted((one,) for one in frame.toPandas()["id"].tolist())
+
+
+def _as_arrow(frame: Any) -> Any:
+    return sorted((one,) for one in frame.toArrow()["id"].to_pylist())
+
+
+def _one_by_one(frame: Any) -> Any:
+    return sorted(map(tuple, frame.toLocalIterator()))
+
+
+def _last(frame: Any) -> Any:
+    return sorted(map(tuple, frame.tail(9)))
+
+
+@pytest.mark.filterwarnings("ignore:toPandas attempted Arrow optimization")
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("run", [_collected, _as_pandas, _as_arrow, _one_by_one, _last])
+def test_a_frame_that_runs_again_follows_the_policies(
+    guard: Guard, ann: Any, made: Callable[[Any], Any], run: Callable[[Any], Any]
+) -> None:
+    frame = made(ann)
+    assert run(frame) == EVERYBODY
+    put_in_force(guard, OWN + DEPARTMENTS)
+    assert run(frame) == VISIBLE
+    put_in_force(guard, "")
+    with refused():
+        run(frame)
+    put_in_force(guard, ALL + DEPARTMENTS)
+    assert run(frame) == EVERYBODY, "and what is given back is there again"
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_a_plan_that_another_frame_was_allowed_meanwhile_is_not_the_first_one(
+    guard: Guard, ann: Any, made: Callable[[Any], Any]
+) -> None:
+    """Both are described alike, so that the guard knows an answer; not the one that the first frame was planned by."""
+    first = made(ann)
+    assert rows(first) == EVERYBODY
+    put_in_force(guard, OWN + DEPARTMENTS)
+    assert rows(made(ann)) == VISIBLE
+    assert rows(first) == VISIBLE
+
+
+def test_a_frame_that_was_persisted_and_never_run_follows(guard: Guard, ann: Any) -> None:
+    frame = _kept(ann)
+    put_in_force(guard, OWN + DEPARTMENTS)
+    assert rows(frame) == VISIBLE
+    frame.unpersist()
+    assert rows(frame) == VISIBLE
+
+
+def test_a_plan_that_was_only_looked_at_follows(guard: Guard, ann: Any) -> None:
+    frame = _from_frames(ann)
+    frame._jdf.queryExecution().executedPlan()
+    put_in_force(guard, OWN + DEPARTMENTS)
+    assert rows(frame) == VISIBLE
+
+
+def test_a_frame_that_was_refused_runs_once_it_may(world, guard: Guard) -> None:
+    put_in_force(guard, DEPARTMENTS)
+    frame = _from_frames(session("ann", guard, world.spark))
+    with refused():
+        frame.collect()
+    put_in_force(guard, OWN)
+    assert rows(frame) == VISIBLE
+
+
+def test_a_guard_that_is_gone_takes_its_frames_along(world) -> None:
+    """Way in 8."""
+    own = world.guard(ALL)
+    frame = _from_frames(session("ann", own, world.spark))
+    assert rows(frame) == EVERYBODY
+    frame.sparkSession._headgate_guard = None
+    del own
+    with refused("is gone"):
+        frame.collect()
+
+
+def test_owners_are_told_each_time(world) -> None:
+    guard = world.guard(ALL, owners={"emp": "bea"})
+    frame = _from_frames(session("ann", guard, world.spark))
+    for times in (1, 2, 3):
+        frame.collect()
+        assert len(guard.notifications) == times
+
+
+def test_a_frame_is_planned_once_while_its_decision_stands(guard: Guard, ann: Any) -> None:
+    identity = ann.sparkContext._jvm.java.lang.System.identityHashCode
+    frame = _from_frames(ann)
+    plans = []
+    for policies in (ALL, OWN):
+        put_in_force(guard, policies)
+        for _ in range(2):
+            frame.collect()
+            plans.append(identity(frame._jdf.queryExecution().executedPlan()))
+    first, again, second, once_more = plans
+    assert (first, second) == (again, once_more)
+    assert first != second
