@@ -77,13 +77,18 @@ def _one_by_one(frame: Any) -> Any:
     return sorted(map(tuple, frame.toLocalIterator()))
 
 
+def _checkpointed(frame: Any) -> Any:
+    """In Spark this takes rows, statistics and what is known of values from three stages of one plan."""
+    return rows(frame.localCheckpoint().where("id IS NOT NULL"))
+
+
 def _last(frame: Any) -> Any:
     return sorted(map(tuple, frame.tail(9)))
 
 
 @pytest.mark.filterwarnings("ignore:toPandas attempted Arrow optimization")
 @pytest.mark.parametrize("made", MADE)
-@pytest.mark.parametrize("run", [_collected, _as_pandas, _as_arrow, _one_by_one, _last])
+@pytest.mark.parametrize("run", [_collected, _as_pandas, _as_arrow, _one_by_one, _checkpointed, _last])
 def test_a_frame_that_runs_again_follows_the_policies(
     guard: Guard, ann: Any, made: Callable[[Any], Any], run: Callable[[Any], Any]
 ) -> None:
@@ -123,6 +128,16 @@ def test_a_plan_that_was_only_looked_at_follows(guard: Guard, ann: Any) -> None:
     frame._jdf.queryExecution().executedPlan()
     put_in_force(guard, OWN + DEPARTMENTS)
     assert rows(frame) == VISIBLE
+
+
+def test_the_plan_that_is_shown_is_the_one_that_runs(guard: Guard, ann: Any) -> None:
+    frame = _from_frames(ann)
+    frame.collect()
+    put_in_force(guard, OWN + DEPARTMENTS)
+    execution = frame._jdf.queryExecution()
+    assert "dept" in execution.optimizedPlan().toString(), "the condition of the policy"
+    assert "dept" in execution.sparkPlan().toString()
+    assert "dept" in execution.executedPlan().toString()
 
 
 def test_a_frame_that_was_refused_runs_once_it_may(world, guard: Guard) -> None:

@@ -32,11 +32,15 @@ class Followed(session: SparkSession, asked: LogicalPlan, mode: CommandExecution
     plan
   }
 
+  override def optimizedPlan: LogicalPlan = latest.optimized
+  override def sparkPlan: SparkPlan = latest.chosen
   override def executedPlan: SparkPlan = latest.planned
 
   // INVARIANT: not kept, as Spark would do. Rows that were asked for before are those that were allowed then.
   override def toRdd: RDD[InternalRow] = new SQLExecutionRDD(executedPlan.execute(), session.sessionState.conf)
 
+  private def optimized: LogicalPlan = super.optimizedPlan
+  private def chosen: SparkPlan = super.sparkPlan
   private def planned: SparkPlan = super.executedPlan
 
   /** Looked at once for each action, which asks for its plan several times. */
