@@ -11,6 +11,8 @@ from typing import Any
 import pyspark
 import pytest
 
+from headgate.spark.session import java_options
+
 PROGRAM = """
 import json, os, sys
 from pathlib import Path
@@ -57,3 +59,17 @@ def test_only_this_user_can_reach_the_python_workers(said: dict[str, Any]) -> No
 
 def test_every_core_has_a_worker_that_has_loaded_the_engine(said: dict[str, Any]) -> None:
     assert (said["workers"], said["loaded"]) == (2, True)
+
+
+def test_a_machine_with_few_cores_has_the_collector_that_takes_none_for_itself() -> None:
+    assert "SerialGC" in java_options(2, {})
+    assert "GC" not in java_options(4, {})
+    assert "GC" not in java_options(None, {}), "a cluster is not this machine"
+    assert "GC" not in java_options(2, {"JAVA_TOOL_OPTIONS": "-XX:+UseParallelGC"}), "Java starts with one only"
+
+
+def test_java_starts_where_somebody_has_chosen_a_collector() -> None:
+    program = "from headgate.spark.session import start_session; print(start_session('local[1]').range(3).count())"
+    chosen = {**os.environ, "JAVA_TOOL_OPTIONS": "-XX:+UseParallelGC"}
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=chosen)
+    assert ran.stdout.strip() == "3", ran.stderr

@@ -26,6 +26,11 @@ _QUIET = {
 _LONGEST = 60
 """Characters in the name of a folder for sockets: with the name of a file in it, systems allow about a hundred."""
 
+_FEW = 2
+
+_SAYINGS = {"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS", "SPARK_CONF_DIR"}
+"""By which Java is told something, or Spark what to tell it."""
+
 ENGINE_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     # A task's tuples are judged together: what a batch costs beside its rows is paid once.
@@ -44,13 +49,26 @@ def start_session(master: str | None = None, settings: Mapping[str, str] | None 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     master = master or "local[*]"
     builder = SparkSession.builder.appName("headgate").master(master)
-    quiet = {**_QUIET, "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{LOGGING}"}
+    options = java_options(os.cpu_count() or 1 if master.startswith("local") else None, os.environ)
+    quiet = {**_QUIET, "spark.driver.extraJavaOptions": options}
     near = _through_files() if master.startswith("local") and SparkSession.getActiveSession() is None else {}
     for name, value in {**quiet, **near, **(settings or {})}.items():
         builder = builder.config(name, value)
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def java_options(cores: int | None, environment: Mapping[str, str]) -> str:
+    """What Java is told; `cores` of this machine, if all of Spark runs on it.
+
+    Java's usual collector works beside the program, which on two cores takes time from epochs: with the one that does
+    not they took 7 to 16 % less. Whoever says something to Java themselves, chooses themselves: it does not start if it
+    is told of two collectors.
+    """
+    logging = f"-Dlog4j2.configurationFile=file:{LOGGING}"
+    few = cores is not None and cores <= _FEW
+    return logging if not few or _SAYINGS & set(environment) else f"{logging} -XX:+UseSerialGC"
 
 
 def _through_files() -> dict[str, str]:
