@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +107,12 @@ def run_engine(engine: Engine) -> float:
 def processor_seconds() -> float:
     """What this program, its JVM and the Python workers have used of the processors so far."""
     root = psutil.Process()
-    used = [one.cpu_times() for one in (root, *root.children(recursive=True))]
-    return sum(one.user + one.system for one in used)
+    used = 0.0
+    for one in (root, *root.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):  # it has ended since it was listed
+            times = one.cpu_times()
+            used += times.user + times.system
+    return used
 
 
 def faster_half(values: list[float]) -> float:
