@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from guarded import ALL, DEPARTMENTS, OWN, refused, rows
 
-from headgate.guard import Guard, session
+from headgate.guard import Guard, gateway, session
 from headgate.policy.yaml_file import parse_policies
 
 EVERYBODY = [(one,) for one in range(1, 6)]
@@ -159,12 +159,26 @@ def test_a_guard_that_is_gone_takes_its_frames_along(world) -> None:
         frame.collect()
 
 
+def test_a_decision_point_that_is_down_lets_no_frame_run_again(ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Way in 8."""
+    frame = _from_frames(ann)
+    assert rows(frame) == EVERYBODY
+
+    def fail(*_: object) -> str:
+        raise RuntimeError("down")
+
+    monkeypatch.setattr(gateway.POINT, "recall", fail)
+    with refused("the decision point cannot be reached"):
+        frame.collect()
+
+
 def test_owners_are_told_each_time(world) -> None:
     guard = world.guard(ALL, owners={"emp": "bea"})
     frame = _from_frames(session("ann", guard, world.spark))
     for times in (1, 2, 3):
         frame.collect()
-        assert len(guard.notifications) == times
+        frame._jdf.queryExecution().executedPlan()
+        assert len(guard.notifications) == times, "and not of plans that are looked at"
 
 
 def test_a_frame_is_planned_once_while_its_decision_stands(guard: Guard, ann: Any) -> None:

@@ -19,7 +19,7 @@ QUERY = "SELECT id, salary FROM emp WHERE salary > 10"
 
 
 def recalled(guard, one, query: str = QUERY) -> str | None:
-    return guard.recall(sha256(_described(one.sql(query)).encode()).hexdigest())
+    return guard.recall(sha256(_described(one.sql(query)).encode()).hexdigest(), runs=True)
 
 
 def test_a_query_asked_again_is_described_in_the_same_words(world) -> None:

@@ -33,10 +33,10 @@ class DecisionPoint:
         self.authenticators: dict[str, Any] = {}
         self._letters: dict[str, list[str]] = {}
 
-    def recall(self, guard: str, digest: str) -> str:
+    def recall(self, guard: str, digest: str, runs: bool) -> str:
         """The recipe for a plan whose description was answered before, or nothing."""
         found = _guards.get(guard)
-        return (found.recall(digest) or "") if found is not None else ""
+        return (found.recall(digest, runs) or "") if found is not None else ""
 
     def decide(self, guard: str, letter: str, part: str, last: bool) -> str:
         """The recipe for a described plan, once the last part of the description is there."""

@@ -103,14 +103,18 @@ class Guard:
             raise UnknownNameError(f"unknown user `{name}`", hint=closest(name, self.users))
         return found
 
-    def recall(self, digest: str) -> str | None:
-        """The answer to the description with this SHA-256, if it was decided on and would be decided alike."""
+    def recall(self, digest: str, runs: bool) -> str | None:
+        """The answer to the description with this SHA-256, if it was decided on and would be decided alike.
+
+        It is put on record if the plan runs, and not if somebody only looks at it.
+        """
         decided, text = self._version.answers.get(digest, (None, None))
         if decided is None or decided.user is None:
             return None
         if decided.user != self.users.get(decided.user.id) or decided.environment != self.environment:
             return None
-        self._record(decided)
+        if runs:
+            self._record(decided)
         return text
 
     def answer(self, text: str) -> str:

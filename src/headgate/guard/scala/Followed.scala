@@ -49,7 +49,7 @@ class Followed(session: SparkSession, asked: LogicalPlan, mode: CommandExecution
     if (now.isEmpty || now != action) {
       action = now
       val last = later.getOrElse(this)
-      if (last.begun && !last.decision.exists(Hook.stands)) later = Some(new Followed(session, commandExecuted, CommandExecutionMode.SKIP))
+      if (last.begun && !last.decision.exists(Hook.stands(_, runs = now.isDefined))) later = Some(new Followed(session, commandExecuted, CommandExecutionMode.SKIP))
     }
     later.getOrElse(this)
   }

@@ -22,12 +22,12 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /** The decision point, on the Python side: a description goes out, a recipe comes back.
   *
-  * Asked by the digest of a description first, it answers with what it decided last time, or with nothing. A description
-  * comes in parts, of which all but the last get no answer. `explain` says in words what is decided on a description whose
-  * parts were all sent, and `compare` whether answers tell too much together.
+  * Asked by the digest of a description first, it answers with what it decided last time, or with nothing, and puts that
+  * on record if the plan `runs`. A description comes in parts, of which all but the last get no answer. `explain` says in
+  * words what is decided on a description whose parts were all sent, and `compare` whether answers tell too much together.
   */
 trait DecisionPoint {
-  def recall(guard: String, digest: String): String
+  def recall(guard: String, digest: String, runs: Boolean): String
   def decide(guard: String, letter: String, part: String, last: Boolean): String
   def explain(guard: String, letter: String): String
   def compare(letter: String): String
@@ -157,7 +157,7 @@ object Hook {
     val decisions = point.getOrElse(throw refused("the decision point is not there"))
     val bytes = description.getBytes(StandardCharsets.UTF_8)
     val digest = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes))
-    val known = decisions.recall(guard, digest)
+    val known = decisions.recall(guard, digest, true)
     val text = if (known.nonEmpty) known else {
       val letter = UUID.randomUUID().toString
       val parts = packed(bytes).grouped(PART).toSeq
@@ -170,9 +170,9 @@ object Hook {
   /** The last decision that this thread has planned by. */
   private[headgate] val noted = new ThreadLocal[Decision]
 
-  /** Whether the same would be decided now. INVARIANT: what cannot be told does not stand. */
-  private[headgate] def stands(decision: Decision): Boolean =
-    try point.exists(_.recall(decision.guard, decision.digest) == decision.recipe) catch { case _: Throwable => false }
+  /** Whether the same would be decided now; on record if the plan `runs`. INVARIANT: what cannot be told does not stand. */
+  private[headgate] def stands(decision: Decision, runs: Boolean): Boolean =
+    try point.exists(_.recall(decision.guard, decision.digest, runs) == decision.recipe) catch { case _: Throwable => false }
 
   /** Whether the thread plans a query of the guard's own. */
   private val ours = ThreadLocal.withInitial[Boolean](() => false)
