@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -22,8 +23,13 @@ class GuardedSession(SparkSession):
     def sql(self, *query: Any, **arguments: Any) -> DataFrame:
         """As `SparkSession.sql`, of which Spark makes frames in another way than of everything else."""
         made = super().sql(*query, **arguments)
+        return DataFrame(self._followed.frame(made._jdf), self)
+
+    @cached_property
+    def _followed(self) -> Any:
+        """Found once: each part of the name is a question to Java."""
         jvm: Any = self.sparkContext._jvm
-        return DataFrame(jvm.org.apache.spark.sql.headgate.Followed.frame(made._jdf), self)
+        return jvm.org.apache.spark.sql.headgate.Followed
 
 
 def session(user: str, guard: Guard, spark: SparkSession | None = None) -> SparkSession:
