@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from guarded import ALL, DEPARTMENTS, OWN, refused, rows
+from guarded import ALL, DEPARTMENTS, OWN, policy, refused, rows
 
 from headgate.guard import Guard, gateway, session
 from headgate.policy.yaml_file import parse_policies
@@ -137,6 +137,84 @@ def test_the_plan_that_is_shown_is_the_one_that_runs(guard: Guard, ann: Any) -> 
     execution = frame._jdf.queryExecution()
     for plan in (execution.optimizedPlan(), execution.sparkPlan(), execution.executedPlan()):
         assert "= A)" in plan.toString(), "the condition of the policy"
+
+
+def _mapped(frame: Any) -> Any:
+    return frame.rdd.map(lambda row: row.id)
+
+
+def _shuffled(frame: Any) -> Any:
+    return frame.rdd.map(lambda row: (row.id, row.id)).sortByKey(numPartitions=1).keys()
+
+
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("worked_on", [_mapped, _shuffled])
+def test_rows_that_a_program_works_on_are_refused_once_policies_have_changed(
+    guard: Guard, ann: Any, made: Callable[[Any], Any], worked_on: Callable[[Any], Any]
+) -> None:
+    """Spark runs an RDD without asking the frame that it was made of."""
+    frame = made(ann)
+    numbers, more = worked_on(frame), worked_on(frame)
+    assert sorted(numbers.collect()) == [1, 2, 3, 4, 5]
+    put_in_force(guard, OWN + DEPARTMENTS)
+    with pytest.raises(Exception, match="refused by the guard: policies have changed"):
+        more.collect()
+    assert sorted(worked_on(made(ann)).collect()) == [1, 2]
+    put_in_force(guard, ALL + DEPARTMENTS)
+    assert sorted(more.collect()) == [1, 2, 3, 4, 5], "what is given back is there again"
+
+
+def test_rows_that_a_program_works_on_stay_while_their_decision_does(world) -> None:
+    """Spark's scheduler asks, which must not wait for somebody who is told and asks Spark in turn."""
+    guard = world.guard(ALL, owners={"emp": "bea"})
+    numbers = _mapped(_from_frames(session("ann", guard, world.spark)))
+    put_in_force(guard, ALL + policy("more", "object: {tables: [TABLE]}, allow: [read]", role="boss"))
+    told = len(guard.notifications)
+    assert sorted(numbers.collect()) == [1, 2, 3, 4, 5]
+    assert told == len(guard.notifications) == 1
+
+
+def test_a_decision_point_that_is_down_lets_no_program_work_on_rows(ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Way in 8."""
+    numbers = _mapped(_from_frames(ann))
+
+    def fail(*_: object) -> str:
+        raise RuntimeError("down")
+
+    monkeypatch.setattr(gateway.POINT, "recall", fail)
+    with pytest.raises(Exception, match="refused by the guard: policies have changed"):
+        numbers.collect()
+
+
+def test_a_function_is_not_called_with_rows_that_were_allowed_before(guard: Guard, ann: Any) -> None:
+    frame = _from_frames(ann)
+    called = ann.sparkContext.accumulator(0)
+    frame.foreach(lambda _: called.add(1))
+    assert called.value == 5
+    put_in_force(guard, OWN + DEPARTMENTS)
+    with pytest.raises(Exception, match="refused by the guard: policies have changed"):
+        frame.foreach(lambda _: called.add(1))
+    assert called.value == 5
+    _from_frames(ann).foreach(lambda _: called.add(1))
+    assert called.value == 7
+
+
+def test_a_plan_that_is_looked_at_is_asked_about_once(ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planning goes in steps, of which each asks for those before it."""
+    asked: list[str] = []
+    recall = gateway.POINT.recall
+
+    def counted(guard: str, digest: str, runs: bool) -> str:
+        asked.append(digest)
+        return recall(guard, digest, runs)
+
+    monkeypatch.setattr(gateway.POINT, "recall", counted)
+    frame = _joined(ann)
+    for times in (1, 2):
+        frame._jdf.queryExecution().executedPlan()
+        assert len(asked) == times
+    frame.collect()
+    assert len(asked) == 3
 
 
 def test_a_frame_that_was_refused_runs_once_it_may(world, guard: Guard) -> None:

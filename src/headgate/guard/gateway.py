@@ -38,15 +38,15 @@ class DecisionPoint:
         found = _guards.get(guard)
         return (found.recall(digest, runs) or "") if found is not None else ""
 
-    def decide(self, guard: str, letter: str, part: str, last: bool) -> str:
-        """The recipe for a described plan, once the last part of the description is there."""
+    def decide(self, guard: str, letter: str, part: str, last: bool, runs: bool) -> str:
+        """The recipe for a described plan, once the last part of the description is there; on record if it runs."""
         if not last:
             self._letters.setdefault(letter, []).append(part)
             return ""
         found = _guards.get(guard)
         if found is None:
             return json.dumps({"refuse": "the guard of this session is gone"})
-        return found.answer(_unpacked((*self._letters.pop(letter, ()), part)))
+        return found.answer(_unpacked((*self._letters.pop(letter, ()), part)), runs)
 
     def explain(self, guard: str, letter: str) -> str:
         """What its user is told of a described plan, which is not run."""

@@ -117,11 +117,12 @@ class Guard:
             self._record(decided)
         return text
 
-    def answer(self, text: str) -> str:
-        """The decision on a description as the hook takes it."""
+    def answer(self, text: str, runs: bool = True) -> str:
+        """The decision on a description as the hook takes it, put on record if the plan runs."""
         version = self._version
         decided = self._decided(text, version)
-        self._record(decided)
+        if runs:
+            self._record(decided)
         if not decided.outcome.permitted:
             return json.dumps({"refuse": refusal_text(decided.outcome.reasons, version.defaults.disclosure)})
         recipe = json.dumps(decided.outcome.recipe, separators=(",", ":"))

@@ -1,5 +1,8 @@
 package org.apache.spark.sql.headgate
 
+import java.io.ObjectOutputStream
+
+import org.apache.spark.{Partition, Partitioner, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.Dataset
 import org.apache.spark.sql.catalyst.InternalRow
@@ -22,6 +25,7 @@ class Followed(session: SparkSession, asked: LogicalPlan, mode: CommandExecution
   private var decision: Option[Decision] = None
   private var later: Option[Followed] = None
   private var action: Option[String] = None
+  @volatile private var asking: Option[Thread] = None
 
   /** Notes what the plan was decided by, which happens when this is asked for first. */
   override def normalized: LogicalPlan = synchronized {
@@ -32,16 +36,30 @@ class Followed(session: SparkSession, asked: LogicalPlan, mode: CommandExecution
     plan
   }
 
-  override def optimizedPlan: LogicalPlan = latest.optimized
-  override def sparkPlan: SparkPlan = latest.chosen
-  override def executedPlan: SparkPlan = latest.planned
+  override def optimizedPlan: LogicalPlan = of(_.optimized)
+  override def sparkPlan: SparkPlan = of(_.chosen)
+  override def executedPlan: SparkPlan = of(_.planned)
 
   // INVARIANT: not kept, as Spark would do. Rows that were asked for before are those that were allowed then.
-  override def toRdd: RDD[InternalRow] = new SQLExecutionRDD(executedPlan.execute(), session.sessionState.conf)
+  override def toRdd: RDD[InternalRow] = of { last =>
+    val rows = new SQLExecutionRDD(last.planned.execute(), session.sessionState.conf)
+    new FollowedRows(rows, () => last.decision.exists(Hook.alike(session, commandExecuted, _)))
+  }
 
   private def optimized: LogicalPlan = super.optimizedPlan
   private def chosen: SparkPlan = super.sparkPlan
   private def planned: SparkPlan = super.executedPlan
+
+  /** What is asked of the latest plan. Each step of planning asks for those before it: that is the same question. */
+  private def of[A](question: Followed => A): A = {
+    val thread = Some(Thread.currentThread)
+    if (asking == thread) question(later.getOrElse(this))
+    else {
+      val last = latest
+      asking = thread
+      try question(last) finally asking = None
+    }
+  }
 
   /** Looked at once for each action, which asks for its plan several times. */
   private def latest: Followed = synchronized {
@@ -52,6 +70,22 @@ class Followed(session: SparkSession, asked: LogicalPlan, mode: CommandExecution
       if (last.begun && !last.decision.exists(Hook.stands(_, runs = now.isDefined))) later = Some(new Followed(session, commandExecuted, CommandExecutionMode.SKIP))
     }
     later.getOrElse(this)
+  }
+}
+
+/** Rows of a frame that programs work on without Spark SQL, which runs them without asking the frame again.
+  *
+  * They cannot be planned again, only refused: when they go to tasks, which is when they are written for them. That is
+  * done by Spark's scheduler, which must not wait for anybody who is told: they were put on record when they were made.
+  */
+class FollowedRows(rows: RDD[InternalRow], @transient stands: () => Boolean) extends RDD[InternalRow](rows) {
+  override val partitioner: Option[Partitioner] = rows.partitioner
+  override protected def getPartitions: Array[Partition] = firstParent[InternalRow].partitions
+  override def compute(part: Partition, task: TaskContext): Iterator[InternalRow] = firstParent[InternalRow].iterator(part, task)
+
+  private def writeObject(out: ObjectOutputStream): Unit = {
+    if (!stands()) throw Hook.refused("policies have changed since these rows were asked for; make the frame again")
+    out.defaultWriteObject()
   }
 }
 

@@ -22,13 +22,14 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /** The decision point, on the Python side: a description goes out, a recipe comes back.
   *
-  * Asked by the digest of a description first, it answers with what it decided last time, or with nothing, and puts that
-  * on record if the plan `runs`. A description comes in parts, of which all but the last get no answer. `explain` says in
-  * words what is decided on a description whose parts were all sent, and `compare` whether answers tell too much together.
+  * Asked by the digest of a description first, it answers with what it decided last time, or with nothing. A description
+  * comes in parts, of which all but the last get no answer. What is decided is put on record if the plan `runs`. `explain`
+  * says in words what is decided on a description whose parts were all sent, and `compare` whether answers tell too much
+  * together.
   */
 trait DecisionPoint {
   def recall(guard: String, digest: String, runs: Boolean): String
-  def decide(guard: String, letter: String, part: String, last: Boolean): String
+  def decide(guard: String, letter: String, part: String, last: Boolean, runs: Boolean): String
   def explain(guard: String, letter: String): String
   def compare(letter: String): String
   def administers(guard: String, user: String): Boolean
@@ -134,7 +135,7 @@ object Hook {
   private def decided(session: SparkSession, binding: Binding, plan: LogicalPlan): LogicalPlan = {
     val start = System.nanoTime()
     val numbers = new Numbers
-    val (decision, recipe) = try ask(binding.guard, describe(session, binding, plan, numbers)) catch {
+    val (decision, recipe) = try ask(binding.guard, describe(session, binding, plan, numbers), runs = true) catch {
       case refusal: RefusedException => throw refusal
       case error: Throwable => throw refused(s"the decision point cannot be reached (${error.getClass.getSimpleName})")
     }
@@ -153,16 +154,16 @@ object Hook {
     } catch { case error: Exception => throw refused(s"the decision cannot be applied to this plan (${error.getMessage})") }
   }
 
-  private def ask(guard: String, description: String): (Decision, JsonNode) = {
+  private def ask(guard: String, description: String, runs: Boolean): (Decision, JsonNode) = {
     val decisions = point.getOrElse(throw refused("the decision point is not there"))
     val bytes = description.getBytes(StandardCharsets.UTF_8)
     val digest = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes))
-    val known = decisions.recall(guard, digest, true)
+    val known = decisions.recall(guard, digest, runs)
     val text = if (known.nonEmpty) known else {
       val letter = UUID.randomUUID().toString
       val parts = packed(bytes).grouped(PART).toSeq
-      parts.init.foreach(decisions.decide(guard, letter, _, false))
-      decisions.decide(guard, letter, parts.last, true)
+      parts.init.foreach(decisions.decide(guard, letter, _, false, false))
+      decisions.decide(guard, letter, parts.last, true, runs)
     }
     (Decision(guard, digest, text), json.readTree(text))
   }
@@ -173,6 +174,10 @@ object Hook {
   /** Whether the same would be decided now; on record if the plan `runs`. INVARIANT: what cannot be told does not stand. */
   private[headgate] def stands(decision: Decision, runs: Boolean): Boolean =
     try point.exists(_.recall(decision.guard, decision.digest, runs) == decision.recipe) catch { case _: Throwable => false }
+
+  /** Whether the same is decided on a plan now; nothing is put on record. INVARIANT: what cannot be told is not the same. */
+  private[headgate] def alike(session: SparkSession, plan: LogicalPlan, decision: Decision): Boolean =
+    try ask(decision.guard, describe(session, bound(session), plan, new Numbers), runs = false)._1 == decision catch { case _: Throwable => false }
 
   /** Whether the thread plans a query of the guard's own. */
   private val ours = ThreadLocal.withInitial[Boolean](() => false)
@@ -193,7 +198,7 @@ object Hook {
   }
 
   private def send(decisions: DecisionPoint, guard: String, letter: String, bytes: Array[Byte]): Unit =
-    packed(bytes).grouped(PART).foreach(decisions.decide(guard, letter, _, false))
+    packed(bytes).grouped(PART).foreach(decisions.decide(guard, letter, _, false, false))
 
   /** The bridge to Python sends more than eight kilobytes in pieces, and waits 40 ms between them. */
   private val PART = 7000
@@ -250,5 +255,5 @@ object Hook {
   private[sql] def authenticate(guard: String, token: String): Option[String] =
     try point.map(_.authenticate(guard, token)).filter(_.nonEmpty) catch { case _: Throwable => None }
 
-  private def refused(why: String): RefusedException = new RefusedException(s"refused by the guard: $why")
+  private[headgate] def refused(why: String): RefusedException = new RefusedException(s"refused by the guard: $why")
 }
