@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.spark.packing import SUFFIX, unpack
@@ -19,10 +20,16 @@ def at_rest(root: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _unpacked(path: Path) -> bytes:
-    """The tables that a file carries."""
+    """The tables that a file carries: what they say, and what stands in them where they say NULL."""
     if path.suffix == SUFFIX:
-        return repr(unpack(path.read_bytes()).to_pydict()).encode()
+        return _said(unpack(path.read_bytes()))
     if path.suffix != ".parquet" or "part=note" in str(path):
         return b""
     bodies = pq.read_table(path, partitioning=None).column("body").to_pylist()
-    return b"".join(repr(unpack(body).to_pydict()).encode() for body in bodies)
+    return b"".join(_said(unpack(body)) for body in bodies)
+
+
+def _said(table: pa.Table) -> bytes:
+    chunks = [chunk for column in table.columns for chunk in column.chunks]
+    buffers = [bytes(buffer) for chunk in chunks for buffer in chunk.buffers() if buffer is not None]
+    return repr(table.to_pydict()).encode() + b"".join(buffers)

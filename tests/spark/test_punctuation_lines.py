@@ -26,7 +26,7 @@ def test_property_lines_are_read_as_one_by_one(data: st.DataObject, stream) -> N
     for _ in range(3):
         body["sp"]["ts"] = data.draw(times().map(format_timestamp) | st.sampled_from(["", "soon", "2026-01-01", 'a"b']))
         line = json.dumps(body, ensure_ascii=data.draw(st.booleans()))
-        assert _whole(reader.read(line, stream)) == parse_line(line.encode(), stream)
+        assert _whole(reader.read(line.encode(), stream)) == parse_line(line.encode(), stream)
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ def test_property_lines_are_read_as_one_by_one(data: st.DataObject, stream) -> N
 )
 @given(stream=schemas("S"))
 def test_odd_lines_are_read_as_one_by_one(line: str, stream) -> None:
-    assert _whole(PunctuationReader().read(line, stream)) == parse_line(line.encode(), stream)
+    assert _whole(PunctuationReader().read(line.encode(), stream)) == parse_line(line.encode(), stream)

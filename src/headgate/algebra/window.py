@@ -36,6 +36,14 @@ class RangeWindow:
         first_start = last_start - (self.size - 1 - (time - last_start)) // self.slide * self.slide
         return range(first_start + self.size, last_start + self.size + 1, self.slide)
 
+    def last_end(self, time: Instant) -> Instant:
+        """The end of the last window that a tuple of this time falls into.
+
+        >>> RangeWindow(10, 5).last_end(7)
+        15
+        """
+        return time - time % self.slide + self.size
+
     def ends_within(self, after: Instant, until: Instant) -> bool:
         """Whether a window ends later than the one and not later than the other.
 

@@ -141,10 +141,14 @@ def arrow_type(kind: DataType) -> pa.DataType:
 
 
 def to_arrow(column: Column) -> pa.Array:
-    """The column as it is stored and sent."""
+    """The column as it is stored and sent.
+
+    INVARIANT: under a NULL stands nothing. Whoever reads the bytes would otherwise find what was withheld.
+    """
     hidden = None if column.valid is None else ~column.valid
     if column.type is not DataType.STRING:
-        return pa.array(column.values, arrow_type(column.type), mask=hidden)
+        values = column.values if hidden is None else np.where(hidden, column.values.dtype.type(0), column.values)
+        return pa.array(values, arrow_type(column.type), mask=hidden)
     if not column.words:
         return pa.nulls(len(column), pa.string())
     codes = pa.array(column.values, pa.int64(), mask=hidden)
@@ -159,8 +163,16 @@ def from_arrow(array: pa.Array | pa.ChunkedArray, kind: DataType) -> Column:
     if kind is DataType.STRING:
         coded = array.dictionary_encode() if not pa.types.is_dictionary(array.type) else array
         codes = coded.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-        return Column(kind, codes, valid, tuple(coded.dictionary.to_pylist()))
+        return Column(kind, codes, valid, _words(coded.dictionary))
     if valid is not None:
         array = array.fill_null(False if kind is DataType.BOOLEAN else 0)
     values = array.to_numpy(zero_copy_only=False)
     return Column(kind, values.astype(_KINDS.get(kind, np.int64), copy=False), valid)
+
+
+def _words(dictionary: pa.Array) -> Words:
+    """Texts; the bytes of those that are none become half characters, which fit no column."""
+    try:
+        return tuple(dictionary.to_pylist())
+    except UnicodeDecodeError:
+        return tuple(word.decode("utf-8", "surrogateescape") for word in dictionary.cast(pa.binary()).to_pylist())

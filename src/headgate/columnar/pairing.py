@@ -165,11 +165,13 @@ def _searched(
         nothing = np.zeros(len(other), np.int64)
         return nothing, (nothing, rows)
     earliest, latest = int(times.min()), int(times.max())
+    most = max(int(own.max()), int(other.max(initial=0)))
+    if (most + 2) * (latest - earliest + 3) >= _ROOM:  # keys and times do not fit one number: times go by their rank
+        moments = np.unique(times)
+        times, low = moments.searchsorted(times), moments.searchsorted(low)
+        high = moments.searchsorted(high, "right") - 1
+        earliest, latest = 0, len(moments) - 1
     room = latest - earliest + 3
-    if (int(own.max()) + 2) * room >= _ROOM:  # keys and times do not fit one number: let the judgement sort out times
-        order = own.argsort()
-        keys = own[order]
-        return keys.searchsorted(other, "left"), (keys.searchsorted(other, "right"), rows[order])
     places = own * room + (times - earliest + 1)
     order = places.argsort()
     places = places[order]

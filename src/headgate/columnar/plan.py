@@ -24,7 +24,7 @@ from headgate.decision.guard import Clause, Guard
 from headgate.decision.timeline.audience import Audience
 from headgate.model.datatype import DataType
 from headgate.model.duration import Duration
-from headgate.model.expression.nodes import AggregateCall, ColumnRef, Comparison, Expression, columns_of
+from headgate.model.expression.nodes import AggregateCall, ColumnRef, Comparison, Constant, Expression, columns_of
 from headgate.model.expression.print import to_text
 from headgate.model.expression.transform import conjuncts, rename_sources
 from headgate.model.privilege import ASSIST, READ
@@ -43,6 +43,8 @@ class GuardClause:
     need: int
     mask: Mask | None
     aliases: tuple[str, ...]
+    kept: tuple[tuple[str, int], ...] = ()
+    """Facts that are true of tuples of which the columns were kept that the conditions across streams compare."""
 
 
 @dataclass(frozen=True)
@@ -178,16 +180,30 @@ class Numbering:
     """
 
     def __init__(self, known: Mapping[str, Sequence[str]] | None = None) -> None:
-        self._texts: dict[str, dict[str, int]] = {
-            stream: {text: number for number, text in enumerate(texts)} for stream, texts in (known or {}).items()
-        }
+        self._texts: dict[str, list[str]] = {stream: list(texts) for stream, texts in (known or {}).items()}
+        self._numbers: dict[tuple[str, str], int] = {}
         self._meant: dict[tuple[str, int], object] = {}
 
+    def begin(self) -> None:
+        """Another plan is made: what nothing in it names has no meaning."""
+        self._meant.clear()
+        self._numbers = {
+            (stream, text): number for stream, texts in self._texts.items() for number, text in enumerate(texts) if text
+        }
+
     def number(self, stream: str, text: str, meant: object) -> int:
-        own = self._texts.setdefault(stream, {})
-        number = own.setdefault(text, len(own))
+        own = self._texts.setdefault(stream, [])
+        number = self._numbers.setdefault((stream, text), len(own))
+        if number == len(own):
+            own.append(text)
         self._meant[stream, number] = meant
         return number
+
+    def settle(self) -> None:
+        """The plan is made. INVARIANT: what it does not name gets another number if it is named again: tuples that
+        arrive meanwhile are not asked about it, and must not count as if they had been."""
+        for stream, texts in self._texts.items():
+            self._texts[stream] = [text if (stream, number) in self._meant else "" for number, text in enumerate(texts)]
 
     def of(self, stream: str) -> tuple[object, ...]:
         """What each number stands for; None for one that nothing names any more."""
@@ -195,6 +211,11 @@ class Numbering:
 
     def to_json(self) -> dict[str, list[str]]:
         return {stream: list(texts) for stream, texts in self._texts.items()}
+
+
+_TRUE = Constant(True, DataType.BOOLEAN)
+_KEPT = "kept: "
+"""No condition begins so."""
 
 
 class Planner:
@@ -216,6 +237,8 @@ class Planner:
         parents: Mapping[int, tuple[int, ...]] | None = None,
     ) -> Plan:
         """The plan of these classes."""
+        self.facts.begin()
+        self.masks.begin()
         sealed: dict[str, set[str]] = {name: _identity(stream) for name, stream in self._streams.items()}
         made = []
         for one in classes:
@@ -225,6 +248,8 @@ class Planner:
             for plan in plans:
                 self._collect(plan, sealed)
             made.append(_class_plan(one, query, user, plans, (parents or {}).get(one.bit, ())))
+        self.facts.settle()
+        self.masks.settle()
         streams = {
             name: StreamPlan(
                 stream,
@@ -264,7 +289,12 @@ class Planner:
             alias = next(iter(aliases), clause.aliases[0])
             own = rename_sources(condition, {alias: ""})
             facts.append((alias, self.facts.number(sources[alias], to_text(own), own)))
-        return GuardClause(tuple(facts), tuple(across), clause.need, clause.mask, clause.aliases)
+        kept = {
+            (one.source, self.facts.number(sources[one.source], f"{_KEPT}{one.name}", _TRUE)): None
+            for condition in across
+            for one in columns_of(condition)
+        }
+        return GuardClause(tuple(facts), tuple(across), clause.need, clause.mask, clause.aliases, tuple(kept))
 
     def _collect(self, plan: BlockPlan, sealed: dict[str, set[str]]) -> None:
         """What has to be kept of tuples so that this block can be judged later."""

@@ -79,13 +79,18 @@ class Progress:
             # Tuples of the latest instant may have company still: those that are counted wait for it.
             counted = isinstance(key.window, RowsWindow) and self.latest != END_OF_TIME
             return (self.latest - 1 if counted else END_OF_TIME), self.latest
-        awake = [
-            (streams[name], self.mark(name))
-            for name in key.waits_for
-            if not self.mark(name).idle(streams[name], processing_time)
-        ]
-        released = min((mark.value for stream, mark in awake if stream.lateness > 0), default=END_OF_TIME)
-        return released, min((mark.value for _, mark in awake), default=END_OF_TIME)
+        if self.latest == END_OF_TIME:
+            return END_OF_TIME, END_OF_TIME
+        own = [(streams[name], self.mark(name)) for name in key.waits_for]
+        awake = [(stream, mark) for stream, mark in own if not mark.idle(stream, processing_time)]
+        # INVARIANT: where all are idle, what was seen is given out, and no more: they may wake up again.
+        latest = max(mark.seen for _, mark in own)
+        closing = min((mark.value for _, mark in awake), default=END_OF_TIME)
+        if isinstance(key.window, RangeWindow):
+            closing = min(closing, key.window.last_end(latest))
+        waited_for = any(stream.lateness > 0 for stream, _ in own)
+        everything = latest if waited_for else END_OF_TIME
+        return min((mark.value for stream, mark in awake if stream.lateness > 0), default=everything), closing
 
     def passed(self, spans: Mapping[FrameKey, Span]) -> Progress:
         """The frames have done what their spans said."""

@@ -20,7 +20,7 @@ from headgate.decision.timeline.version import Version
 from headgate.model.datatype import DataType, Value
 from headgate.model.expression.nodes import ColumnRef, Expression
 from headgate.model.privilege import READ
-from headgate.policy.masking import DROPPED, masked
+from headgate.policy.masking import DROPPED, masked, standing_for
 from headgate.policy.model import NULL_MASK, MaskKind
 from headgate.policy.model import Mask as PolicyMask
 
@@ -39,14 +39,18 @@ def projected(view: View, rows: Rows) -> tuple[list[Column], NDArray[np.int64] |
     return [one.column for one in shown], omitted_bits([one.omitted for one in shown], len(rows))
 
 
+_ROOM = 64
+"""The outputs of a row that can be left out of it; those after them are NULL instead."""
+
+
 def omitted_bits(omitted: Sequence[Mask | None], count: int) -> NDArray[np.int64] | None:
     """A bit for each output that a row leaves out; None if none does."""
     if all(one is None for one in omitted):
         return None
     bits = np.zeros(count, np.int64)
     for position, mask in enumerate(omitted):
-        if mask is not None:
-            bits |= np.where(mask, np.int64(1 << position), np.int64(0))
+        if mask is not None and position < _ROOM:
+            bits |= np.where(mask, np.int64(1) << np.int64(position), np.int64(0))
     return bits
 
 
@@ -100,8 +104,9 @@ def mask_values(view: View, column: ColumnRef, mask: PolicyMask, rows: Rows, her
         kept = [number for number, one in enumerate(part.plan.derived) if one == (column.name, mask)]
         if kept and kept[0] in part.derived:
             return part.derived[kept[0]].take(rows)
-    if mask.kind is MaskKind.EXPRESSION and mask.expression is not None:
-        return evaluate(mask.expression, lambda one: _raw_for_mask(view, column.source, one, rows), len(rows))
+    if mask.kind is MaskKind.EXPRESSION:
+        stands = standing_for(mask, column.type)
+        return evaluate(stands, lambda one: _raw_for_mask(view, column.source, one, rows), len(rows))
     return masked_column(part, column.name, column.type, mask, rows, here)
 
 
@@ -143,8 +148,8 @@ def derive(part: Part) -> dict[int, Column]:
             continue
         name, mask = one
         kind = part.stream.column(name).type
-        if mask.kind is MaskKind.EXPRESSION and mask.expression is not None:
-            made[number] = evaluate(mask.expression, lambda column: part.raw[column.name], len(part))
+        if mask.kind is MaskKind.EXPRESSION:
+            made[number] = evaluate(standing_for(mask, kind), lambda column: part.raw[column.name], len(part))
         else:
             made[number] = masked_column(part, name, kind, mask, rows, everything)
     return made

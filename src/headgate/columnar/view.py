@@ -154,11 +154,21 @@ class View:
             true, unknown = self.frame.parts[alias].fact(number)
             true = true if unknown is None else true | unknown
             held = true if held is None else held & true
-        return self._across(clause, held)
+        return self._across(clause, held, self._not_kept(clause))
 
-    def _across(self, clause: GuardClause, held: Mask | None) -> Mask | None:
+    def _not_kept(self, clause: GuardClause) -> Mask | None:
+        """Where a column is gone that the condition compares: tuples that arrived before the policy did."""
+        gone: Mask | None = None
+        for alias, number in clause.kept:
+            unknown = self.frame.parts[alias].fact(number)[1]
+            if unknown is not None:
+                gone = unknown if gone is None else gone | unknown
+        return gone
+
+    def _across(self, clause: GuardClause, held: Mask | None, perhaps: Mask | None = None) -> Mask | None:
         for condition in clause.across:
             true = self.frame.remember(("across", condition), lambda one=condition: self._raw_holds(one))  # type: ignore[misc]
+            true = true if perhaps is None else true | perhaps
             held = true if held is None else held & true
         return held
 

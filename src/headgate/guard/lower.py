@@ -13,6 +13,7 @@ from headgate.errors import InputError
 from headgate.model.datatype import DataType
 from headgate.model.expression import nodes
 from headgate.model.expression.nodes import Expression
+from headgate.policy.masking import standing_for
 from headgate.policy.model import Mask, MaskKind
 
 Term = dict[str, Any]
@@ -125,8 +126,9 @@ def masked_term(mask: Mask, value: Term, spark_type: str, columns: Columns) -> T
         case MaskKind.REDACT:
             return {"type": "string", "value": "***"} if spark_type == "string" else NULL
         case MaskKind.EXPRESSION:
+            kinds = {one.value: one for one in DataType}
             assert mask.expression is not None
-            return lower(mask.expression, columns)
+            return lower(standing_for(mask, kinds.get(spark_type, mask.expression.type)), columns)
     return NULL
 
 

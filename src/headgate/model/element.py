@@ -28,7 +28,7 @@ class Tuple:
 
 Element = Tuple | Punctuation
 
-PUNCTUATION_OPENS = f'{{"{PUNCTUATION_KEY}"'
+PUNCTUATION_OPENS = f'{{"{PUNCTUATION_KEY}"'.encode()
 """A line that begins so is no tuple: it is a punctuation, or is rejected."""
 
 

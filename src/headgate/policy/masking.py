@@ -6,6 +6,7 @@ import hashlib
 
 from headgate.model.datatype import DataType, Value
 from headgate.model.expression.evaluate import Cells, evaluate
+from headgate.model.expression.nodes import CASTS, Cast, Constant, Expression
 from headgate.policy.model import Mask, MaskKind
 
 DROPPED = object()
@@ -36,9 +37,26 @@ def masked(mask: Mask, value: Value, kind: DataType, cells: Cells) -> object:
         case MaskKind.DROP:
             return DROPPED
         case MaskKind.EXPRESSION:
-            assert mask.expression is not None
-            return evaluate(mask.expression, cells)
+            return evaluate(standing_for(mask, kind), cells)
     return None
+
+
+def fits_column(mask: Expression, kind: DataType) -> bool:
+    """Whether values of an expression can stand in a column of this type, each as itself or nearly so."""
+    return mask.type in (kind, DataType.NULL) or ((mask.type, kind) in CASTS and mask.type is not DataType.STRING)
+
+
+def standing_for(mask: Mask, kind: DataType) -> Expression:
+    """The expression of a mask, as a value of the column that it stands in; NULL if it can be none.
+
+    >>> half = Mask(MaskKind.EXPRESSION, Constant(2.5, DataType.DOUBLE))
+    >>> evaluate(standing_for(half, DataType.INT), {}.get)
+    2
+    """
+    assert mask.expression is not None
+    if mask.expression.type is kind:
+        return mask.expression
+    return Cast(mask.expression, kind) if fits_column(mask.expression, kind) else Constant(None, DataType.NULL)
 
 
 def hashed(value: Value, kind: DataType) -> Value:

@@ -17,6 +17,7 @@ from headgate.model.expression.parse import parse_condition, parse_expression
 from headgate.model.instant import Instant, parse_timestamp
 from headgate.model.schema import Column, StreamCatalog, StreamSchema
 from headgate.policy.entry import DuringEntry, ObjectEntry, PolicyEntry, PolicyFile, WindowEntry
+from headgate.policy.masking import fits_column
 from headgate.policy.model import (
     AssistDenied,
     Defaults,
@@ -97,6 +98,7 @@ def resolve_policy(entry: PolicyEntry, catalog: StreamCatalog, events: dict[str,
         when=_condition(entry.when, PolicyScope((), environment=True), locate("when")),
     )
     _check_events(policy, events, locate)
+    _check_mask(policy, catalog, locate("mask"))
     return policy
 
 
@@ -205,6 +207,22 @@ def _mask(text: str | None, scope: PolicyScope, place: Place) -> Mask | None:
     except InputError as error:
         error.hint = error.hint or "write null, zero, hash, redact, drop or an expression"
         raise _inside(error, text, place) from None
+
+
+def _check_mask(policy: Policy, catalog: StreamCatalog, place: Place) -> None:
+    """A mask stands in the columns that the policy names; where it cannot, it would be NULL without a word. Of a policy
+    about all columns that is so only for those that it does not fit."""
+    stands = policy.mask.expression if policy.mask else None
+    if stands is None:
+        return
+    columns = [catalog.stream(stream).column(name) for stream, name in sorted(policy.cells)]
+    wrong = [one for one in columns if not fits_column(stands, one.type)]
+    if len(wrong) == len(columns) or (wrong and policy.attributes is not None):
+        raise TypeMismatchError(
+            f"the mask is of type {stands.type}, and `{wrong[0].name}` of type {wrong[0].type}",
+            place=place,
+            hint="name the attributes that it is for, or convert it with CAST",
+        )
 
 
 def _check_events(policy: Policy, events: dict[str, NamedEvent], locate: Locate) -> None:

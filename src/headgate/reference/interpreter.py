@@ -143,7 +143,8 @@ class Interpreter:
             ready.sort(key=lambda pair: pair[1].time)
             for _, tuples in groupby(ready, key=lambda pair: pair[1].time):
                 run.take(list(tuples))
-            run.close_windows(min((self._watermarks[one.name].value for one in awake), default=END_OF_TIME))
+            until = min((self._watermarks[one.name].value for one in awake), default=END_OF_TIME)
+            run.close_windows(until, max(self._watermarks[one.name].seen for one in streams))
 
 
 def _not_behind(punctuation: Punctuation, watermark: Instant) -> Punctuation:

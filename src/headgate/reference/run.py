@@ -14,7 +14,7 @@ from headgate.algebra.secure import is_secured, secured_block_of
 from headgate.algebra.window import RangeWindow, RowsWindow
 from headgate.model.element import Tuple
 from headgate.model.expression.nodes import ColumnRef, Comparison
-from headgate.model.instant import Instant
+from headgate.model.instant import END_OF_TIME, START_OF_TIME, Instant
 from headgate.model.schema import StreamSchema
 from headgate.reference.block import Passes, Result, aggregated, passes_where, projected
 from headgate.reference.coverage import Combination, Coverage, Covers
@@ -58,10 +58,10 @@ class QueryRun:
             self.outcomes[user].withheld += run.count_withheld(tuples)
             self._deliver(user, run.take(tuples))
 
-    def close_windows(self, until: Instant) -> None:
-        """Give the results of the windows that end by then."""
+    def close_windows(self, until: Instant, latest: Instant = END_OF_TIME) -> None:
+        """Give the results of the windows that end by then, or with the latest tuple."""
         for user, run in self._blocks:
-            self._deliver(user, run.close_windows(until))
+            self._deliver(user, run.close_windows(until, latest))
 
     def _deliver(self, user: str, results: list[Result]) -> None:
         for result in results:
@@ -99,6 +99,7 @@ class BlockRun:
         ]
         self._counted: list[Combination] = []
         self._given = 0
+        self._closed = START_OF_TIME
 
     def take(self, tuples: Sequence[tuple[StreamSchema, Tuple]]) -> list[Result]:
         """The results that the tuples of one instant complete."""
@@ -120,13 +121,18 @@ class BlockRun:
             return self._count_rows(combinations, self.block.window)
         for one in combinations:
             for end in self.block.window.ends_of(result_time(one)):
-                self._open[end].append(one)
+                # What comes into a window that has given its result, because its streams were idle, is too late for it.
+                if end > self._closed:
+                    self._open[end].append(one)
         return []
 
-    def close_windows(self, until: Instant) -> list[Result]:
-        """The results of the time windows that end by then."""
+    def close_windows(self, until: Instant, latest: Instant = END_OF_TIME) -> list[Result]:
+        """The results of the time windows that end by then, or with the latest tuple."""
         if not isinstance(self.block.window, RangeWindow):
             return []
+        if latest != END_OF_TIME:
+            until = min(until, self.block.window.last_end(latest))
+        self._closed = max(self._closed, until)
         ended = sorted(end for end in self._open if end <= until)
         return [
             result

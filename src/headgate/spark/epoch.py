@@ -28,7 +28,7 @@ from headgate.model.schema import StreamSchema
 from headgate.spark.combinations import Held, Read, ends_of, result_time
 from headgate.spark.packing import WRITTEN, Sink, Task, open_sink
 from headgate.spark.planning import Planned
-from headgate.spark.punctuation_lines import PunctuationReader
+from headgate.spark.punctuation_lines import PunctuationReader, bytes_of_lines
 from headgate.spark.storage import Storage
 from headgate.spark.tasks import Epoch, Shared, arrival_task, combination_task, held_task, windows_task
 from headgate.spark.window_log import Segment, WindowLog
@@ -146,9 +146,10 @@ class EpochRunner:
         candidates = batch.where(line.contains('"sp"') | line.contains("\\u00")).select("stream", "line").toArrow()
         streams = [self._planned.system.streams.stream(name) for name in self.streams]
         adders: dict[int, tuple[Punctuation, Callable[[Instant], None]]] = {}
-        for place, line in zip(*(candidates.column(name).to_pylist() for name in ("stream", "line")), strict=True):
+        places, lines = candidates.column("stream").to_pylist(), bytes_of_lines(candidates.column("line"))
+        for place, content in zip(places, lines, strict=True):
             stream = streams[place]
-            element = self._punctuations.read(line, stream)
+            element = self._punctuations.read(content, stream)
             if isinstance(element, Punctuation):
                 element = element, element.at
             if isinstance(element, tuple):
@@ -159,7 +160,7 @@ class EpochRunner:
                 adders[id(like)][1](at)
                 report.punctuations[stream.name] = report.punctuations.get(stream.name, 0) + 1
                 seen[stream.name] = max(seen.get(stream.name, at), at)
-            elif isinstance(element, Rejected) and line.startswith(PUNCTUATION_OPENS):
+            elif isinstance(element, Rejected) and content.startswith(PUNCTUATION_OPENS):
                 report.rejected.append(element.to_json())
 
     def _epoch(self, number: int, state: State) -> Epoch:

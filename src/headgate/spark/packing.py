@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
+from headgate.errors import FileError, Place
 from headgate.spark.storage import Storage
 
 Batches = Iterable[pa.RecordBatch]
@@ -179,6 +180,13 @@ class FileSink:
         table = rows.toArrow()
         parts, bodies = table.column("part").to_pylist(), table.column("body").to_pylist()
         named = {body.decode() for part, body in zip(parts, bodies, strict=True) if part != NOTE}
+        gone = next((name for name in sorted(named) if not Path(name).exists()), None)
+        if gone is not None:
+            raise FileError(
+                "a task wrote this file on another machine",
+                place=Place(file=gone),
+                hint="use a folder that all machines share, such as one on HDFS, or `Settings(carried=True)`",
+            )
         for path in self._root.rglob(f"*{SUFFIX}"):
             if str(path) not in named:
                 path.unlink()  # of a task that failed and was run again

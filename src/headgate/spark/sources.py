@@ -120,7 +120,8 @@ def _typed(own: StreamSources | None) -> bool:
 
 
 def _pushed(spark: SparkSession, path: str, slots: Sequence[str], files_per_epoch: int | None) -> DataFrame:
-    reader = spark.readStream.format("text")
+    # What an epoch has taken in is not needed once the next one begins; files that stay would be listed each time.
+    reader = spark.readStream.format("text").option("cleanSource", "delete")
     if files_per_epoch is not None:
         reader = reader.option("maxFilesPerTrigger", files_per_epoch)
     parts = F.split(F.col("value"), "\t", 2)

@@ -29,13 +29,15 @@ from headgate.model.element import PUNCTUATION_OPENS, Rejected, Tuple, element_t
 from headgate.model.instant import Instant
 from headgate.spark.layout import FREE, conformed, kept_table, part_of
 from headgate.spark.packing import NOTE, Batches, unpacked, written, written_table
+from headgate.spark.punctuation_lines import bytes_of_lines
 from headgate.spark.typed import typed_part, untyped_part
 from headgate.spark.worker_memory import keep_freed_memory
 
 _STREAM = b"stream"
 
-_TASK_BITS, _ROW_BITS = 14, 30
-"""A tuple's number is its epoch, its task and its place in the task."""
+_EPOCH_BITS, _TASK_BITS, _ROW_BITS = 19, 14, 30
+"""A tuple's number is its epoch, its task and its place in the task. Tuples that are held together must differ: that
+they do is not up to epochs that are half a million apart."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +75,16 @@ def arrival_task(
             return
         arrival = Arrival(common.plan, epoch.version, epoch.strategy, at_once, epoch.off, epoch.unsettled)
         context = TaskContext.get()
-        first = (epoch.number << _TASK_BITS | (context.partitionId() if context else 0)) << _ROW_BITS
+        first = first_number(epoch.number, context.partitionId() if context else 0)
         for place, part, notes in _parts(table, common, epoch, first):
             yield from _arrived(arrival, common, epoch, place, part, notes)
 
     return run
+
+
+def first_number(epoch: int, task: int) -> int:
+    """The number of the first tuple of a task."""
+    return (epoch % (1 << _EPOCH_BITS) << _TASK_BITS | task % (1 << _TASK_BITS)) << _ROW_BITS
 
 
 def _gathered(batches: Batches) -> pa.Table | None:
@@ -115,11 +122,11 @@ def _of_lines(own: pa.Table, plan: StreamPlan, mark: Instant | None) -> tuple[Pa
     """The tuples that came as lines."""
     tuples: list[Tuple] = []
     rejected: list[Rejected] = []
-    for line in own.column("line").drop_null().to_pylist():
+    for line in bytes_of_lines(own.column("line").drop_null()):
         # What begins as a punctuation has been dealt with by the driver, before this task was made.
         if line.startswith(PUNCTUATION_OPENS):
             continue
-        element = parse_line(line.encode("utf-8", "surrogatepass"), plan.schema)
+        element = parse_line(line, plan.schema)
         if isinstance(element, Rejected):
             rejected.append(element)
         elif isinstance(element, Tuple):

@@ -52,12 +52,17 @@ def typed_part(
     good = ~bad
     if not good.any():
         return None, rejected
-    kept = columns if good.all() else {name: column.take(good) for name, column in columns.items()}
+    kept = columns if good.all() else {name: _texts_only(column.take(good)) for name, column in columns.items()}
     return Part(plan, times[good], kept), rejected
 
 
 def _misfits(column: Column) -> Mask | None:
-    if column.type is DataType.DOUBLE:
+    if column.type is DataType.STRING:
+        broken = [code for code, word in enumerate(column.words) if not _is_text(word)]
+        if not broken:
+            return None
+        wrong = np.isin(column.values, broken) & column.present
+    elif column.type is DataType.DOUBLE:
         wrong = ~np.isfinite(column.values) & column.present
     elif column.type in _BOUNDS:
         low, high = _BOUNDS[column.type]
@@ -65,6 +70,22 @@ def _misfits(column: Column) -> Mask | None:
     else:
         return None
     return wrong if wrong.any() else None
+
+
+def _is_text(word: str) -> bool:
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _texts_only(column: Column) -> Column:
+    """Without words that are no texts, which no row has any more."""
+    if all(map(_is_text, column.words)):
+        return column
+    words = tuple(word if _is_text(word) else "" for word in column.words)
+    return Column(column.type, column.values, column.valid, words)
 
 
 def _as_text(columns: dict[str, Column], row: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -99,8 +100,16 @@ def policies_over(draw: st.DrawFn, streams: list[StreamSchema], identifier: str)
         during=draw(_periods()),
         window=draw(st.just(WindowCondition()) | st.just(WindowCondition(Extent(10 * SECOND), Extent(5 * SECOND)))),
         min_group=draw(st.none() | st.integers(1, 3)),
-        mask=draw(st.none() | st.sampled_from([Mask(kind) for kind in MaskKind if kind is not MaskKind.EXPRESSION])),
+        mask=draw(_masks(columns)),
     )
+
+
+def _masks(columns: Sequence[ColumnRef]) -> SearchStrategy[Mask | None]:
+    """Every kind of mask. An expression is often of another type than a column that it stands in."""
+    kinds = [Mask(kind) for kind in MaskKind if kind is not MaskKind.EXPRESSION]
+    constants = [Constant(7, DataType.INT), Constant(2.5, DataType.DOUBLE), Constant("m", DataType.STRING)]
+    expressions = [Mask(MaskKind.EXPRESSION, one) for one in (*constants, *columns)]
+    return st.none() | st.sampled_from(kinds) | st.sampled_from(expressions)
 
 
 @cache
@@ -143,7 +152,7 @@ def _withholding(draw: st.DrawFn, stream: StreamSchema) -> Policy:
         tuple(attributes) if attributes else None,
         where=draw(_part_of(stream) | conditions(_columns(stream), 1) | st.none()),
         deny=draw(st.sampled_from([("read",), ("read", COMPUTE), ("assist",), ("read", "assist", COMPUTE)])),
-        mask=draw(st.none() | st.sampled_from([Mask(kind) for kind in MaskKind if kind is not MaskKind.EXPRESSION])),
+        mask=draw(_masks(_columns(stream))),
     )
 
 
