@@ -33,6 +33,7 @@ _PAYLOADS = (
     (DataType.BOOLEAN, DataType.BIGINT),
     (DataType.STRING, DataType.INT),
     (DataType.DOUBLE,),
+    (DataType.TIMESTAMP, DataType.DATE),
 )
 
 
