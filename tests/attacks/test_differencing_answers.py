@@ -94,6 +94,45 @@ def test_a_row_that_is_repeated_more_often_than_others_is_not_in_a_sum(staff, we
     assert rows(ann.sql(weighed)) == []
 
 
+@pytest.mark.parametrize(
+    "overlapping",
+    [
+        "SELECT n, sum(salary) FROM staff JOIN VALUES (30), (99) v(n) ON staff.id <> n GROUP BY n",
+        "SELECT x, sum(salary) FROM staff LATERAL VIEW explode(if(id = 30, array(1), array(1, 2))) e AS x GROUP BY x",
+        "SELECT a, b, sum(salary) FROM staff JOIN VALUES (1, NULL, 30), (NULL, 1, 99) v(a, b, n) ON id <> n "
+        "GROUP BY a, b",
+    ],
+)
+def test_groups_of_one_question_that_have_rows_in_common_are_not_there(staff, overlapping) -> None:
+    """One group less the other would be person 30."""
+    assert rows(asking(staff).sql(overlapping)) == []
+
+
+def test_groups_by_what_is_joined_are_there_if_no_row_is_in_two(staff) -> None:
+    titles = "VALUES ('A', 'Accounts'), ('B', 'Board'), ('C', 'Board'), ('D', 'Desk') v(code, title)"
+    query = f"SELECT title, count(salary) FROM staff JOIN {titles} ON dept = code GROUP BY title"
+    assert rows(asking(staff).sql(query)) == [("Accounts", 10), ("Board", 20)]
+
+
+@pytest.mark.parametrize(
+    "many",
+    [
+        "SELECT n, (SELECT sum(salary) FROM staff WHERE id <> n) FROM VALUES (30), (99) v(n)",
+        "SELECT n, s FROM VALUES (30), (99) v(n), LATERAL (SELECT sum(salary) AS s FROM staff WHERE id <> n)",
+    ],
+)
+def test_a_question_for_each_row_of_another_is_refused(staff, many) -> None:
+    with refused("for each row of the query around"):
+        asking(staff).sql(many).collect()
+
+
+def test_a_subquery_of_its_own_is_no_question_for_each_row(staff) -> None:
+    query = "SELECT sum(salary) FROM staff s WHERE EXISTS (SELECT 1 FROM VALUES ('A'), ('B') v(d) WHERE v.d = s.dept)"
+    ann = asking(staff)
+    assert len(rows(ann.sql(query))) == 1
+    assert len(rows(ann.sql(query))) == 1
+
+
 @pytest.mark.parametrize("often", [1, 3])
 def test_rows_that_are_all_repeated_equally_often_are_in_a_sum(staff, often) -> None:
     ann = asking(staff)

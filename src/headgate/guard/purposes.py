@@ -4,7 +4,8 @@ The plan is followed from what is wanted down to where it comes from. The root w
 predicate, key and ordering wants columns to assist. A want goes down through aliases, subqueries, common table
 expressions, set operations, windows and generators until it reaches a leaf, and each way it can go is one path. On the
 way an aggregate function turns it into a computation, which is the most significant operation and therefore stays the
-purpose of the path; the function nearest to the leaf is the one that counts.
+purpose of the path; the function nearest to the leaf is the one that counts. A function that hands out single values,
+such as `collect_list` or a running sum, reads them or lets them assist, whatever is computed of them further up.
 """
 
 from __future__ import annotations
@@ -244,11 +245,13 @@ class _Analysis:
     def _window(self, expression: Expression, node: Node, want: Use) -> None:
         """A window function fuses values only if it looks at whole partitions; else it tells them one by one."""
         for one in expression.of:
-            if one.kind == "aggregate" and not expression.whole:
-                for inner in one.of:
-                    self._expression(inner, node, _changed(want, plain=False))
-            else:
+            if one.kind == "aggregate" and expression.whole:
                 self._expression(one, node, _changed(want, plain=False))
+            else:
+                # INVARIANT: `max` of a running sum tells a single value, whose group no `max` has looked at.
+                single = _changed(want, plain=False, privilege=_one_by_one(want), direct=False)
+                for inner in one.of or (one,):
+                    self._expression(inner, node, single)
 
     def _subquery(self, expression: Expression, node: Node, want: Use) -> None:
         assert expression.plan is not None
@@ -294,10 +297,15 @@ class _Analysis:
 
 
 def privilege_through(function: str, want: Use) -> str:
-    """What a want becomes below an aggregate function: a computation, or, if the function tells values, what it was."""
+    """What a want becomes below an aggregate function: a computation, or, of values that it tells, a look at them."""
     if function in FUSING:
         return FUSING[function]
-    return COMPUTE if function in COMPUTING else want.privilege
+    return COMPUTE if function in COMPUTING else _one_by_one(want)
+
+
+def _one_by_one(want: Use) -> str:
+    # INVARIANT: not the privilege of the want, which may be that of an aggregate further up.
+    return READ if want.shown else ASSIST
 
 
 def _counts_rows(one: Expression) -> bool:

@@ -19,6 +19,7 @@ from headgate.guard.lower import NULL, Term, call, masked_term
 from headgate.guard.plan import Description, Node
 from headgate.guard.purposes import Purposes, Use
 from headgate.guard.taint import tainted
+from headgate.guard.vocabulary import PICKING
 from headgate.model.privilege import ASSIST, READ
 from headgate.policy.model import AssistDenied, MaskKind
 
@@ -130,10 +131,10 @@ class _Writer:
 
     def _cover(self, access: Access, use: Use) -> Cover:
         cover = access.cover(use.column, use.privilege)
-        # A window is not a group: where a group size is asked for, its values count as shown one by one.
-        if cover.need is not None and use.at >= 0 and self._node(use.at).name != "Aggregate":
-            return access.cover(use.column, READ)
-        return cover
+        # A window is not a group, and a first value is one row's, of an order that the user chooses: where a group size
+        # is asked for, they count as shown one by one.
+        single = use.privilege in PICKING or (use.at >= 0 and self._node(use.at).name != "Aggregate")
+        return access.cover(use.column, READ) if cover.need is not None and single else cover
 
     def _node(self, identifier: int) -> Node:
         return self.description.nodes[identifier]

@@ -150,6 +150,9 @@ FUSING = {
 }
 """Aggregate functions that have a privilege of their own name."""
 
+PICKING = frozenset(("first", "last"))
+"""Those of them that give out the value of one row, however many there are."""
+
 COMPUTE = "compute"
 COMPUTING = frozenset(
     [

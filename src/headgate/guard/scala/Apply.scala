@@ -148,9 +148,10 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
   private def largeGroups(plan: LogicalPlan, groups: JsonNode): LogicalPlan = plan match {
     case aggregate: Aggregate =>
       val sizes = groups.elements().asScala.toSeq.map { group =>
-        new GroupSize(carried(group.get("need").asText), Option(group.get("row")).map(row => carried(row.asText)))
+        new GroupSize(carried(group.get("need").asText), Option(group.get("row")).map(row => carried(row.asText)), aggregate.groupingExpressions)
       }
-      val extended = aggregate.copy(aggregateExpressions = aggregate.aggregateExpressions ++ sizes.flatMap(_.columns))
+      val below = sizes.foldLeft(aggregate.child)((rows, size) => size.below(rows))
+      val extended = aggregate.copy(aggregateExpressions = aggregate.aggregateExpressions ++ sizes.flatMap(_.columns), child = below)
       Project(aggregate.output, GuardBarrier(Filter(sizes.map(_.enough).reduce(And), extended)))
     case _ => Build.broken(s"no groups in ${Names.of(plan)}")
   }

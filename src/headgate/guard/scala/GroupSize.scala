@@ -4,6 +4,7 @@ import java.security.SecureRandom
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, Window}
 import org.apache.spark.sql.types.{DecimalType, LongType}
 
 /** Whether enough tuples are behind a group: `need` is what the policies ask for, in each of them that counts.
@@ -12,8 +13,21 @@ import org.apache.spark.sql.types.{DecimalType, LongType}
   * must be there equally often: a sum in which one tuple is there a thousand times tells of that one. They are if all
   * their numbers together are as many times the sum of the different ones as there are tuples to different ones. The
   * numbers are hashed with a seed that nobody knows, so that no choice of repetitions makes this true by chance.
+  *
+  * And none of them may be in another group too: a group less another that lacks one of its tuples tells of that one.
+  * `keys` are those of the groups.
   */
-class GroupSize(need: Attribute, row: Option[Attribute]) {
+class GroupSize(need: Attribute, row: Option[Attribute], keys: Seq[Expression]) {
+  /** The group that a row belongs to, and the lowest and the highest of those that the row's tuple is in. */
+  private val group = row.filter(_ => keys.nonEmpty).map(_ => Alias(CreateStruct(keys), "group")())
+  // INVARIANT: groups are told apart as Spark does it. A hash takes two for one that differ by where they have NULL.
+  if (group.isDefined && !keys.forall(key => RowOrdering.isOrderable(key.dataType))) Build.broken("keys without an order")
+
+  private val lowest = group.map(one => over("from", Min(one.toAttribute)))
+  private val highest = group.map(one => over("to", Max(one.toAttribute)))
+  private val elsewhere = for (from <- lowest; to <- highest) yield
+    column("elsewhere", Max(If(And(IsNotNull(need), Not(EqualTo(from.toAttribute, to.toAttribute))), Literal(1), Literal(0))))
+
   private val least = column("need", Max(need))
   private val number = row.map(one => If(IsNotNull(need), Cast(XxHash64(Seq(one), GroupSize.seeds.nextLong()), GroupSize.NUMBER), Literal(null, GroupSize.NUMBER)))
   private val size = column("size", Count(number.getOrElse(need)), distinct = number.isDefined)
@@ -22,7 +36,11 @@ class GroupSize(need: Attribute, row: Option[Attribute]) {
   private val distinct = number.map(one => column("distinct", Sum(one), distinct = true))
 
   /** What the group's aggregate computes beside what was asked. */
-  def columns: Seq[Alias] = Seq(least, size) ++ all ++ sum ++ distinct
+  def columns: Seq[Alias] = Seq(least, size) ++ all ++ sum ++ distinct ++ elsewhere
+
+  /** The rows of the groups with what is computed of them, if anything is. */
+  def below(rows: LogicalPlan): LogicalPlan =
+    (for (one <- group; from <- lowest; to <- highest) yield Window(Seq(from, to), row.toSeq, Nil, Project(rows.output :+ one, rows))).getOrElse(rows)
 
   /** The condition over these columns. */
   def enough: Expression = {
@@ -32,7 +50,13 @@ class GroupSize(need: Attribute, row: Option[Attribute]) {
       And(EqualTo(Remainder(a.toAttribute, size.toAttribute), Literal(0L)), EqualTo(Cast(s.toAttribute, GroupSize.WIDE), Cast(Multiply(times, d.toAttribute), GroupSize.WIDE)))
     }
     // Dividing by no tuples at all: a group of them needs none, or is not large.
-    Or(IsNull(least.toAttribute), If(large, equally.getOrElse(Literal.TrueLiteral), Literal.FalseLiteral))
+    val even = Or(IsNull(least.toAttribute), If(large, equally.getOrElse(Literal.TrueLiteral), Literal.FalseLiteral))
+    elsewhere.map(one => And(even, EqualTo(one.toAttribute, Literal(0)))).getOrElse(even)
+  }
+
+  private def over(name: String, function: AggregateFunction): Alias = {
+    val whole = WindowSpecDefinition(row.toSeq, Nil, SpecifiedWindowFrame(RowFrame, UnboundedPreceding, UnboundedFollowing))
+    Alias(WindowExpression(function.toAggregateExpression(), whole), name)()
   }
 
   private def column(name: String, function: AggregateFunction, distinct: Boolean = false): Alias =

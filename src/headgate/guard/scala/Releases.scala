@@ -15,9 +15,17 @@ import org.apache.spark.sql.types._
 /** What an aggregate is about: rows of a table that meet conditions, divided by keys, both by the table's columns.
   *
   * One that is about more than that (`other`) can be asked again, and cannot be compared with others; nor can a stream.
-  * `kinds` says how its answers could be taken apart.
+  * `kinds` says how its answers could be taken apart, `extent` which part of the table is read, and `settings` what the
+  * session was set to, if that makes a difference.
   */
-case class Question(where: Set[Expression], keys: Set[Expression], kinds: Set[String], streaming: Boolean, other: Option[Any] = None) {
+case class Question(
+    where: Set[Expression],
+    keys: Set[Expression],
+    kinds: Set[String],
+    streaming: Boolean,
+    extent: Extent = Extent.none,
+    settings: Map[String, String] = Map.empty,
+    other: Option[Any] = None) {
   def comparable: Boolean = other.isEmpty && !streaming
   def sameRows(that: Question): Boolean = copy(kinds = Set.empty) == that.copy(kinds = Set.empty)
 }
@@ -44,15 +52,31 @@ object Releases {
       val refusal = recipe.get("releases").elements().asScala.flatMap { release =>
         val key = (binding.guard, binding.user, release.get("column").asText)
         val leaf = nodes(release.get("leaf").asInt)
-        val asked = question(session, nodes(release.get("aggregate").asInt), leaf, release, recipe, numbers)
-        val (questions, differs) = joined(now.getOrElse(key, told.getOrDefault(key, Vector.empty)), asked)
-        now(key) = questions
-        val problem = if (differs) problemOf(session, binding, release.get("least").asInt, leaf, questions) else None
-        problem.map(text => s"this and what was asked before about `${key._3}` $text; ask with the same conditions and groups, or about larger parts")
+        val node = nodes(release.get("aggregate").asInt)
+        alone(node, leaf, key._3).orElse {
+          val asked = question(session, node, leaf, release, recipe, numbers)
+          val (questions, differs) = joined(now.getOrElse(key, told.getOrDefault(key, Vector.empty)), asked)
+          now(key) = questions
+          val problem = if (differs) problemOf(session, binding, release.get("least").asInt, leaf, questions) else None
+          problem.map(text => s"this and what was asked before about `${key._3}` $text; ask with the same conditions and groups, or about larger parts")
+        }
       }.nextOption()
       if (refusal.isEmpty) now.foreach { case (key, questions) => told.put(key, questions) }
       refusal
     }
+
+  /** What is wrong with a question that is many, whatever was asked before: their answers could be subtracted. */
+  private def alone(node: LogicalPlan, leaf: LogicalPlan, column: String): Option[String] =
+    if (leaf.isStreaming && Extent.of(leaf).piecemeal) Some(s"a stream about `$column` is read without options that make its batches smaller")
+    else if (correlated(node)) Some(s"groups of `$column` are not computed for each row of the query around; join them instead")
+    else None
+
+  /** Whether what is below a node depends on rows of a query around it. */
+  private def correlated(node: LogicalPlan): Boolean = {
+    val nodes = nodesOf(node)
+    val made = nodes.flatMap(_.output).map(_.exprId).toSet
+    nodes.exists(_.expressions.exists(_.exists { case OuterReference(a: Attribute) => !made(a.exprId); case _ => false }))
+  }
 
   /** The questions with this one, and whether that makes a difference. */
   private def joined(known: Vector[Question], asked: Question): (Vector[Question], Boolean) = known.indexWhere(_.sameRows(asked)) match {
@@ -62,7 +86,9 @@ object Releases {
   }
 
   private def problemOf(session: SparkSession, binding: Binding, need: Int, leaf: LogicalPlan, questions: Vector[Question]): Option[String] =
-    if (!questions.forall(_.comparable)) Some("cannot be compared")
+    if (!questions.forall(_.comparable) || questions.map(_.extent).distinct.size > 1) Some("cannot be compared")
+    // Conditions are looked at again as the session is set now.
+    else if (questions.exists(one => one.settings.nonEmpty && one.settings != Steady.settings(session, ordered = false))) Some("cannot be compared")
     else if (questions.size > MOST_QUESTIONS) Some("are too many different questions to compare")
     else try {
       val rows = Hook.collect(session, atoms(leaf, questions))
@@ -106,17 +132,26 @@ object Releases {
 
   private def question(session: SparkSession, node: LogicalPlan, leaf: LogicalPlan, release: JsonNode, recipe: JsonNode, numbers: Numbers): Question = {
     val kinds = release.get("kinds").elements().asScala.map(_.asText).toSet
+    val steady = node match {
+      case aggregate: Aggregate => Steady.is(aggregate.child) && aggregate.groupingExpressions.forall(Steady.is)
+      case _ => false
+    }
     val form = node match {
       // What is left of a condition that was removed is not what was written.
-      case aggregate: Aggregate if recipe.get("removed").isEmpty => simple(aggregate.child, leaf, aggregate.groupingExpressions, Nil)
+      case aggregate: Aggregate if steady && recipe.get("removed").isEmpty => simple(aggregate.child, leaf, aggregate.groupingExpressions, Nil)
       case _ => None
     }
+    val read = Extent.of(leaf)
+    val extent = if (leaf.isStreaming) read.ofAllBatches else Some(read)
     form match {
-      case Some((keys, where)) if keys.forall(exact) && (keys ++ where).forall(comparable) =>
+      case Some((keys, where)) if keys.forall(exact) && (keys ++ where).forall(comparable) && extent.isDefined && (!leaf.isStreaming || (keys ++ where).forall(Steady.settled)) =>
         val (cells, rows) = covered(leaf, recipe.get("guards").path(release.get("leaf").asText), release.get("key").asText, numbers)
-        Question((where.map(cells) ++ rows).map(named).toSet, keys.map(cells).map(named).toSet, kinds, leaf.isStreaming)
-      case _ if leaf.isStreaming => Question(Set.empty, Set.empty, kinds, true, Some(session.sparkContext.getLocalProperty("sql.streaming.queryId")))
-      case _ => Question(Set.empty, Set.empty, kinds, false, Some(node.canonicalized))
+        val settings = if ((keys ++ where).forall(Steady.settled)) Map.empty[String, String] else Steady.settings(session, ordered = false)
+        Question((where.map(cells) ++ rows).map(named).toSet, keys.map(cells).map(named).toSet, kinds, leaf.isStreaming, extent.get, settings)
+      case _ if leaf.isStreaming => Question(Set.empty, Set.empty, kinds, true, other = Some(session.sparkContext.getLocalProperty("sql.streaming.queryId")))
+      // INVARIANT: what may be about other rows the next time is not the same as anything, not even as itself.
+      case _ if !steady => Question(Set.empty, Set.empty, kinds, false, other = Some(new Object))
+      case _ => Question(Set.empty, Set.empty, kinds, false, settings = Steady.settings(session, ordered = true), other = Some(node.canonicalized))
     }
   }
 
@@ -149,14 +184,11 @@ object Releases {
     case text => text == StringType
   }
 
-  /** Whether an expression says the same of the same row at any time. */
-  private def comparable(one: Expression): Boolean = one.deterministic && !one.exists {
-    case _: SubqueryExpression | _: UserDefinedExpression | _: OuterReference => true
-    case other if moving.exists(Names.of(other).startsWith) => true
+  /** Whether an expression is about nothing but the row it is put to. */
+  private def comparable(one: Expression): Boolean = Steady.is(one) && !one.exists {
+    case _: SubqueryExpression | _: OuterReference => true
     case _ => false
   }
-
-  private val moving = Seq("Current", "Now", "LocalTimestamp")
 
   private def named(one: Expression): Expression = one.transform {
     case a: Attribute => AttributeReference(a.name.toLowerCase, a.dataType)(id(a))

@@ -1,0 +1,203 @@
+"""Way in 18: a question that looks the same when it is asked again, and is about other rows."""
+
+from __future__ import annotations
+
+import pytest
+from guarded import drained, refused, rows
+
+PEOPLE = [(number, "ABC"[number % 3], 100 + number) for number in range(30)] + [(30, "D", 4711)]
+"""The secret is the salary of person 30, the only one of department D; groups must have five."""
+
+TOTAL = sum(one[2] for one in PEOPLE)
+POLICIES = (
+    "  - {id: sums, subject: {role: analyst}, object: {tables: [team], attributes: [salary]},"
+    " allow: [avg, sum, count, max, min, compute], min_group: 5}\n"
+    "  - {id: rest, subject: {role: analyst}, object: {tables: [team], attributes: [id, dept]}, allow: [read]}\n"
+)
+ZONE = "spark.sql.session.timeZone"
+APART = "cannot be compared"
+
+
+@pytest.fixture(scope="module")
+def team(world):
+    """All rows in one file."""
+    world.table("team", PEOPLE, "id int, dept string, salary int")
+    return world
+
+
+@pytest.fixture(scope="module")
+def parted(world):
+    """A folder for each department, and there a file for each row."""
+    frame = world.spark.createDataFrame(PEOPLE, "id int, dept string, salary int").repartition(31, "id")
+    writer = frame.write.mode("overwrite").partitionBy("dept").option("maxRecordsPerFile", 1)
+    writer.option("path", str(world.folder / "parted_team")).saveAsTable("parted_team")
+    return world
+
+
+def asking(team):
+    return team.session("ann", POLICIES, tables=("team",))
+
+
+MOVING = {
+    "zone": "current_timezone() <> 'UTC' OR id <> 30",
+    "now": "now() < TIMESTAMP'2020-01-01' OR id <> 30",
+    "today": "current_date() < DATE'2020-01-01' OR id <> 30",
+    "random": "rand() < 2",
+    "random with a seed": "rand(7) < 2",
+    "number of a row": "monotonically_increasing_id() >= 0",
+    "in a subquery": "id <> (SELECT max(n) FROM VALUES (30) v(n) WHERE now() > TIMESTAMP'2020-01-01')",
+}
+
+
+@pytest.mark.parametrize("form", MOVING)
+def test_a_condition_that_moves_is_never_the_same_question(team, form) -> None:
+    ann = asking(team)
+    query = f"SELECT sum(salary) FROM team WHERE {MOVING[form]}"
+    assert len(rows(ann.sql(query))) == 1
+    with refused(APART):
+        ann.sql(query).collect()
+    with refused(APART):
+        ann.sql("SELECT sum(salary) FROM team").collect()
+
+
+CHOSEN = {
+    "limit": "(SELECT * FROM team LIMIT 20)",
+    "place": "(SELECT * FROM team ORDER BY dept OFFSET 5)",
+    "sample": "(SELECT * FROM team TABLESAMPLE (99 PERCENT) REPEATABLE (3))",
+    "number": "(SELECT * FROM (SELECT *, row_number() OVER (ORDER BY dept) AS n FROM team) WHERE n > 1)",
+}
+
+
+@pytest.mark.parametrize("form", CHOSEN)
+def test_rows_that_spark_chooses_are_never_the_same_question(team, form) -> None:
+    ann = asking(team)
+    query = f"SELECT sum(salary) FROM {CHOSEN[form]}"
+    ann.sql(query).collect()
+    with refused(APART):
+        ann.sql(query).collect()
+
+
+def in_zones(ann, query: str):
+    for zone in ("UTC", "Pacific/Honolulu"):
+        ann.conf.set(ZONE, zone)
+        yield ann.sql(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT sum(salary) FROM team WHERE current_timezone() <> 'UTC' OR id <> 30",
+        "SELECT sum(salary) FROM team WHERE hour(timestamp_seconds(3600)) <> 1 OR id <> 30",
+        "SELECT sum(salary) FROM team JOIN VALUES (3600) v(s) WHERE hour(timestamp_seconds(s)) <> 1 OR id <> 30",
+    ],
+)
+def test_a_setting_does_not_make_another_question_of_the_same_words(team, query) -> None:
+    frames = in_zones(asking(team), query)
+    assert rows(next(frames)) == [(TOTAL - 4711,)]
+    with refused(f"{APART}|tell of fewer"):
+        next(frames).collect()
+
+
+def test_how_texts_are_parsed_is_such_a_setting(team) -> None:
+    ann = asking(team)
+    ann.conf.set("spark.sql.ansi.enabled", "false")
+    text = "if(id = 30, '2020-01-01 and more', '2020-01-01')"
+    query = f"SELECT sum(salary) FROM team WHERE to_timestamp({text}, 'yyyy-MM-dd') IS NOT NULL"
+    ann.conf.set("spark.sql.legacy.timeParserPolicy", "CORRECTED")
+    assert rows(ann.sql(query)) == [(TOTAL - 4711,)]
+    assert rows(ann.sql(query)) == [(TOTAL - 4711,)]
+    ann.conf.set("spark.sql.legacy.timeParserPolicy", "LEGACY")
+    with refused(APART):
+        ann.sql(query).collect()
+
+
+def test_what_settings_do_not_touch_may_be_asked_under_any(team) -> None:
+    query = "SELECT sum(salary) FROM team WHERE id % 2 = 0 AND dept <> 'E'"
+    for frame in in_zones(asking(team), query):
+        assert len(rows(frame)) == 1
+
+
+def test_a_setting_of_speed_changes_no_question(team) -> None:
+    ann = asking(team)
+    query = "SELECT sum(salary) FROM team WHERE sqrt(id) < 90"
+    assert rows(ann.sql(query)) == [(TOTAL,)]
+    ann.conf.set("spark.sql.shuffle.partitions", "3")
+    assert rows(ann.sql(query)) == [(TOTAL,)]
+
+
+# Files: who reads a part of them asks about a part of the table.
+
+
+def reading(parted):
+    words = POLICIES.replace("[team]", "[parted_team]")
+    return parted.session("ann", words, tables=("parted_team",)), str(parted.folder / "parted_team")
+
+
+def total(frame):
+    return rows(frame.groupBy().sum("salary"))
+
+
+PARTS = {
+    "folders": lambda read, path: read.option("basePath", path).parquet(*(f"{path}/dept={one}" for one in "ABC")),
+    "pattern": lambda read, path: read.option("basePath", path).parquet(f"{path}/dept=[ABC]"),
+    "names": lambda read, path: read.option("pathGlobFilter", "*[0-9a-f].c000*").parquet(path),
+    "changed before": lambda read, path: read.option("modifiedBefore", "2100-01-01T00:00:00").parquet(path),
+    "changed after": lambda read, path: read.option("modifiedAfter", "2001-01-01T00:00:00").parquet(path),
+    "options of a table": lambda read, path: read.option("pathGlobFilter", "part-0000*").table("parted_team"),
+}
+
+
+@pytest.mark.parametrize("form", PARTS)
+def test_a_part_of_the_files_is_not_the_table(parted, form) -> None:
+    ann, path = reading(parted)
+    assert total(ann.read.parquet(path)) == [(TOTAL,)]
+    assert total(ann.read.parquet(path)) == [(TOTAL,)]
+    with refused(APART):
+        total(PARTS[form](ann.read, path))
+
+
+def test_a_part_of_the_files_may_be_asked_about_alone(parted) -> None:
+    ann, path = reading(parted)
+    part = PARTS["folders"](ann.read, path)
+    assert total(part) == [(TOTAL - 4711,)]
+    assert total(part.where("id >= 0").where("id < 15")) == [(sum(100 + number for number in range(15)),)]
+    with refused("tell of fewer"):
+        total(part.where("id < 29"))
+    with refused(APART):
+        total(ann.read.parquet(path))
+
+
+def test_options_of_a_table_choose_a_part_of_it(team) -> None:
+    ann = asking(team)
+    assert total(ann.table("team")) == [(TOTAL,)]
+    with refused(APART):
+        total(ann.read.option("pathGlobFilter", "none*").table("team"))
+    assert total(ann.read.parquet(str(team.folder / "team"))) == [(TOTAL,)], "its files are the table"
+
+
+def streamed(ann, path: str, folder, **options: str):
+    source = ann.readStream.schema("id int, dept string, salary int").options(**options).parquet(path)
+    sink = source.groupBy().sum("salary").writeStream.format("memory").queryName(f"told_{folder.name}")
+    return sink.outputMode("complete").option("checkpointLocation", str(folder)).trigger(availableNow=True).start()
+
+
+@pytest.mark.parametrize("option", ["maxFilesPerTrigger", "maxBytesPerTrigger"])
+def test_a_stream_does_not_tell_of_one_file_after_the_other(parted, tmp_path, option) -> None:
+    ann, path = reading(parted)
+    stream = streamed(ann, path, tmp_path, **{option: "1"})
+    with pytest.raises(Exception, match="refused by the guard"):
+        stream.processAllAvailable()
+    stream.stop()
+
+
+def test_streams_over_other_files_are_other_questions(parted, tmp_path) -> None:
+    ann, path = reading(parted)
+    folders = [tmp_path / name for name in ("one", "two", "three")]
+    for folder in folders:
+        folder.mkdir()
+    drained(streamed(ann, path, folders[0]))
+    drained(streamed(ann, path, folders[1]))
+    other = streamed(ann, path, folders[2], pathGlobFilter="part-0000*")
+    with pytest.raises(Exception, match=APART):
+        other.processAllAvailable()
+    other.stop()
