@@ -12,7 +12,7 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
-from headgate.errors import FileError, StoreError
+from headgate.errors import FileError, StoreError, UnknownNameError
 from headgate.policy.store.catalog import Catalog
 from headgate.spark.api import Headgate
 from headgate.spark.engine import Settings
@@ -45,6 +45,25 @@ def test_a_join_that_explodes_is_stopped_and_the_others_go_on(spark: SparkSessio
         hg.drain()
         assert len(plain.rows()) == 101
         assert plain.closed is None
+
+
+def test_a_join_that_exploded_stays_out(spark: SparkSession, tmp_path: Path) -> None:
+    """Until the program ends: neither another change nor a new reader brings it back."""
+    with opened(spark, settings=Settings(join_limit=1_000)) as hg:
+        every = hg.query(
+            "SELECT a.SID FROM Position AS a [RANGE 1 h], Position AS b [RANGE 1 h]", user="ann", id="every"
+        )
+        hg.push("Position", [{"SID": "p", "Pos": number, "ts": at(number % 60)} for number in range(100)])
+        hg.drain()
+        hg.user("ben")
+        assert [query.id for query in hg.engine.system.queries] == []
+        hg.stream("Health", {"SID": "string", "ts": "timestamp"}, owner="ann")
+        assert [query.id for query in hg.engine.system.queries] == []
+        for handle in (every, hg.handle("every")):
+            assert "more than 1000 combinations" in str(handle.closed)
+        every.stop()
+        with pytest.raises(UnknownNameError, match="no query"):
+            hg.handle("every")
 
 
 def test_what_does_not_parse_or_fit_is_kept_aside_with_the_reason(spark: SparkSession) -> None:

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from headgate.model.datatype import DataType
 from headgate.model.schema import Column, StreamSchema
-from headgate.spark.offsets import add_sources, brings_nothing
+from headgate.spark.offsets import brings_nothing, pad_offsets
 from headgate.spark.sources import SourceSpec, StreamSources, names_in_order, places_of_lines, with_lines
 from headgate.spark.storage import LocalStorage
 
@@ -48,7 +48,9 @@ def test_what_cannot_be_told_may_bring_something(storage: LocalStorage) -> None:
 
 def test_sources_that_are_added_begin_at_their_beginning(storage: LocalStorage) -> None:
     write(storage, 0, '{"logOffset":0}')
-    add_sources(storage, 2)
+    for _ in range(2):
+        pad_offsets(storage, 3)
+    assert storage.read("checkpoint/offsets/0") == b'v1\n{}\n{"logOffset":0}\n-\n-'
     write(storage, 1, '{"logOffset":0}', "-", '{"logOffset":0}')
     assert brings_nothing(storage, 1, [0, 1])
     assert not brings_nothing(storage, 1, [2])

@@ -10,11 +10,12 @@ with Headgate(spark, "catalog.db", root="headgate-data") as hg:
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from threading import RLock
 from types import TracebackType
 from typing import Any
 
@@ -22,10 +23,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headgate.algebra.query import Query
 from headgate.algebra.spelling.cql import parse_cql
-from headgate.algebra.spelling.json import query_from_json, query_to_json
 from headgate.columnar.strategy import Strategy
 from headgate.decision.decide import Decider
-from headgate.errors import ConflictError, InputError, StoreError, UnknownNameError
+from headgate.errors import ConflictError, InputError, UnknownNameError
 from headgate.model.closest import closest
 from headgate.model.datatype import parse_type
 from headgate.model.duration import parse_duration
@@ -38,15 +38,16 @@ from headgate.policy.punctuation_statement import parse_punctuation
 from headgate.policy.statement import apply_statements, parse_statements
 from headgate.policy.store.catalog import Catalog
 from headgate.policy.store.change import Change
+from headgate.policy.store.content import Kind
 from headgate.policy.yaml_file import parse_policies
 from headgate.rewrite.verdict import decide_with
 from headgate.scenario.system import System
 from headgate.spark.engine import Engine, Settings
 from headgate.spark.handle import Handle
+from headgate.spark.registry import Registry
 from headgate.spark.sources import SourceSpec, StreamSources
 from headgate.spark.storage import open_storage
 
-QUERIES = "queries.json"
 Source = DataFrame | Mapping[str, Any]
 
 
@@ -63,13 +64,12 @@ class Policies:
     def apply(self, change: str | PolicySet | Change, author: str = "api", reason: str = "changed by a program") -> int:
         """Make the next version: by GRANT, DENY and REVOKE statements, by the text of a policy file (which replaces
         all policies), by a policy set, or by a change to the catalog. Returns the version's number."""
-        if isinstance(change, str):
-            change = self._parsed(change)
-        if isinstance(change, PolicySet):
-            change = Change().replace_policies(change)
-        version = self._owner.catalog.apply(change, author, reason)
-        self._owner.refresh()
-        return version.number
+        with self._owner._lock:
+            if isinstance(change, str):
+                change = self._parsed(change)
+            if isinstance(change, PolicySet):
+                change = Change().replace_policies(change)
+            return self._owner._commit(change, author, reason)
 
     def _parsed(self, text: str) -> PolicySet:
         streams = self._owner.catalog.current().streams
@@ -79,10 +79,8 @@ class Policies:
         return apply_statements(current, parse_statements(text, streams, current.events))
 
     def rollback(self, version: int, author: str = "api", reason: str = "rolled back by a program") -> int:
-        """Make the policies what they were at an earlier version."""
-        number = self._owner.catalog.rollback(version, author, reason).number
-        self._owner.refresh()
-        return number
+        """Make the policies, events and defaults what they were at an earlier version; users and streams stay."""
+        return self.apply(self._owner.catalog.snapshot(version).policies, author, reason)
 
 
 class Headgate:
@@ -106,11 +104,14 @@ class Headgate:
         self._temporary = None if root is not None else tempfile.mkdtemp(prefix="headgate-")
         self.root = root if root is not None else str(self._temporary)
         self._settings = settings or Settings(Strategy(enforcement), trigger=trigger)
-        self._storage = open_storage(spark, self.root)
+        self._lock = RLock()
+        """Held while anything but elements changes. Whoever has an engine's lock must not ask for it."""
         self._sources: dict[str, StreamSources] = {}
         self._engine: Engine | None = None
         self._running = False
-        self._queries: dict[str, Query] = self._saved_queries()
+        self._queries = Registry(open_storage(spark, self.root), self.catalog.current().streams)
+        self._exceeded: dict[str, str] = {}
+        """Queries that an engine had to stop, and why: they stay out as long as this object lives."""
         self._handles: list[Handle] = []
 
     # What there is ----------------------------------------------------------------------------------------------------
@@ -130,28 +131,46 @@ class Headgate:
         by `push`. `declared` are the keys of a scenario file: `time`, `tid`, `owner`, `governed`, `retroactive`,
         `timezone`, `lateness`, `idle_timeout`. If queries run already, the reader is started again; nothing is lost.
         """
-        known = self.catalog.current().streams.find(name)
-        if columns is not None:
-            for key in ("lateness", "idle_timeout"):
-                if isinstance(declared.get(key), str):
-                    declared[key] = parse_duration(declared[key])
-            made = tuple(Column(one, parse_type(kind)) for one, kind in columns.items())
-            schema = StreamSchema(name, made, **declared)
-            if known != schema:
-                self.catalog.apply(Change().put(schema), "api", f"stream {name}")
-            known = schema
-        if known is None:
-            raise UnknownNameError(f"unknown stream `{name}`", hint="declare its columns")
-        self._sources[known.name] = StreamSources(_source(source), _spec(punctuations))
-        self._restart()
+        with self._lock:
+            known = self.catalog.current().streams.find(name)
+            if columns is not None:
+                schema = _schema(name, columns, declared)
+                if known != schema:
+                    change = Change().put(schema)
+                    self._check_streams(change)
+                    self.catalog.apply(change, "api", f"stream {name}")
+                known = schema
+            if known is None:
+                raise UnknownNameError(f"unknown stream `{name}`", hint="declare its columns")
+            self._sources[known.name] = StreamSources(_source(source), _spec(punctuations))
+            self._restart()
         return known
 
     def user(self, name: str, roles: Iterable[str] = (), profile: Mapping[str, ProfileValue] | None = None) -> User:
         """Add a user, or change one."""
         user = User(name, frozenset(roles), dict(profile or {}))
-        self.catalog.apply(Change().put(user), "api", f"user {name}")
-        self.refresh()
+        self._commit(Change().put(user), "api", f"user {name}")
         return user
+
+    def _commit(self, change: Change, author: str, reason: str) -> int:
+        """Change the catalog, and what runs with it from the next epoch on. Returns the version's number."""
+        with self._lock:
+            self._check_streams(change)
+            version = self.catalog.apply(change, author, reason)
+            self.refresh()
+            return version.number
+
+    def _check_streams(self, change: Change) -> None:
+        """Refuse to remove or to change a stream that is read: what is held of it would mean something else."""
+        if self._engine is None:
+            return
+        content = self.catalog.current().content
+        before, after = content.items(Kind.STREAMS), change.applied_to(content).items(Kind.STREAMS)
+        for name in self._engine.streams:
+            if before.get(name) != after.get(name):
+                raise ConflictError(
+                    f"stream `{name}` is read, and can be neither removed nor changed; declare another one"
+                )
 
     # Queries ----------------------------------------------------------------------------------------------------------
 
@@ -169,48 +188,57 @@ class Headgate:
 
         A query that is refused has a handle that is closed and says why.
         """
-        snapshot = self.catalog.current()
-        identifier = id or f"q{len(self._queries) + 1}"
-        if identifier in self._queries:
-            raise ConflictError(f"query `{identifier}` is there already; use `handle`, or another id")
         if access not in ("open", "punctuated"):
             raise InputError(f"`access` is `{access}`", hint="write `open` or `punctuated`")
-        query = Query(
-            identifier,
-            snapshot.user(user).id,
-            tuple(snapshot.user(one).id for one in subscribers or (user,)),
-            parse_cql(cql, snapshot.streams),
-            access == "punctuated",
-        )
-        self._queries[identifier] = query
-        self._save_queries()
-        self.refresh()
-        return self.handle(identifier, user)
+        with self._lock:
+            identifier = id or self._queries.free_id()
+            self._queries.check_free(identifier)
+            snapshot = self.catalog.current()
+            query = Query(
+                identifier,
+                snapshot.user(user).id,
+                tuple(snapshot.user(one).id for one in subscribers or (user,)),
+                parse_cql(cql, snapshot.streams),
+                access == "punctuated",
+            )
+            self._queries.add(query)
+            self.refresh()
+            return self.handle(identifier, user)
 
     def handle(self, identifier: str, user: str | None = None) -> Handle:
         """A handle to a query that is registered, for one of its subscribers; it gives rows from now on."""
-        query = self._queries.get(identifier)
-        if query is None:
-            raise UnknownNameError(f"no query `{identifier}`", hint=closest(identifier, self._queries))
-        who = user if user is not None else query.subscribers[0]
-        if who not in query.subscribers:
-            raise UnknownNameError(
-                f"`{who}` does not subscribe to `{identifier}`", hint=closest(who, query.subscribers)
-            )
-        snapshot = self.catalog.current()
-        verdict = decide_with(Decider(snapshot.policies, snapshot.streams), query, snapshot.user(who))
-        handle = Handle(lambda: self.engine, query, who, verdict, self.engine.epoch + 1, self._stopped)
-        self._handles.append(handle)
-        return handle
+        with self._lock:
+            engine = self.engine  # which leaves out the queries of users who are gone
+            query = self._queries.get(identifier)
+            if query is None:
+                raise UnknownNameError(f"no query `{identifier}`", hint=closest(identifier, self._queries.ids))
+            who = user if user is not None else query.subscribers[0]
+            if who not in query.subscribers:
+                raise UnknownNameError(
+                    f"`{who}` does not subscribe to `{identifier}`", hint=closest(who, query.subscribers)
+                )
+            snapshot = self.catalog.current()
+            verdict = decide_with(Decider(snapshot.policies, snapshot.streams), query, snapshot.user(who))
+            handle = Handle(lambda: self.engine, query, who, verdict, engine.epoch + 1, self._stopped)
+            self._handles.append(handle)
+            self._close(self._left_out(snapshot.streams))
+            return handle
 
     def _stopped(self, handle: Handle) -> None:
-        self._queries.pop(handle.id, None)
-        for other in self._handles:
-            if other.id == handle.id:
-                other.close("stopped")
-        self._handles = [one for one in self._handles if one.id != handle.id]
-        self._save_queries()
-        self.refresh()
+        with self._lock:
+            query = self._queries.get(handle.id)
+            if query is None or handle.user not in query.subscribers:
+                return  # it is out already, or the subscriber is
+            self._queries.remove(handle.id)
+            self._close({handle.id: "stopped"})
+            self._handles = [one for one in self._handles if one.id != handle.id]
+            self.refresh()
+
+    def _close(self, reasons: Mapping[str, str]) -> None:
+        """Say to whoever has a handle to one of these queries why no more rows will come."""
+        for one in self._handles:
+            if one.id in reasons:
+                one.close(reasons[one.id])
 
     # Elements ---------------------------------------------------------------------------------------------------------
 
@@ -233,8 +261,9 @@ class Headgate:
 
     def _carrier(self, punctuation: Punctuation) -> str:
         names = [name for name in self.catalog.current().streams.names if punctuation.objects.streams.matches(name)]
-        if punctuation.query in self._queries and not names:
-            names = list(self._queries[punctuation.query].streams)
+        query = self._queries.get(punctuation.query)
+        if query is not None and not names:
+            names = list(query.streams)
         if not names or (punctuation.query is None and len(names) > 1):
             raise InputError("the punctuation does not say which stream it is for", hint="give `stream`")
         return names[0]
@@ -244,15 +273,20 @@ class Headgate:
     @property
     def engine(self) -> Engine:
         """The engine, made when it is first needed."""
-        if self._engine is None:
-            self._engine = Engine(self.spark, self.root, self._system(), self._sources, self._settings)
-        return self._engine
+        engine = self._engine
+        if engine is not None:
+            return engine
+        with self._lock:
+            if self._engine is None:
+                self._engine = Engine(self.spark, self.root, self._system(), self._sources, self._settings)
+            return self._engine
 
     def start(self) -> Headgate:
         """Begin to read the streams."""
-        self._running = True
-        if not self.engine.active:
-            self.engine.start()
+        with self._lock:
+            self._running = True
+            if not self.engine.active:
+                self.engine.start()
         return self
 
     def drain(self) -> None:
@@ -263,9 +297,10 @@ class Headgate:
 
     def stop(self) -> None:
         """Stop reading; what is committed stays, and the next engine on this root goes on from there."""
-        self._running = False
-        if self._engine is not None:
-            self._engine.stop()
+        with self._lock:
+            self._running = False
+            if self._engine is not None:
+                self._engine.stop()
 
     def __enter__(self) -> Headgate:
         return self
@@ -287,16 +322,29 @@ class Headgate:
 
     def refresh(self) -> None:
         """Take the version of the catalog that is in force, from the next epoch on."""
-        if self._engine is None:
-            return
-        system = self._system()
-        if set(system.streams.names) - set(self._engine.streams):
+        with self._lock:
+            if self._engine is None:
+                return
+            try:
+                self._hand_over(self._engine)
+            except BaseException:
+                # INVARIANT: an engine that could not be told of the version in force does not go on with an older one.
+                self._running = False
+                self._let_go()
+                raise
+
+    def _hand_over(self, engine: Engine) -> None:
+        # An epoch that ends meanwhile may take a query out, and it is not to come back by what was read before that.
+        with engine.changed:
+            system = self._system()
+            added = set(system.streams.names) - set(engine.streams)
+            if not added:
+                engine.change(system)
+        if added:
             self._restart()
-            return
-        self._engine.change(system)
         decider = Decider(system.policies, system.streams)
         for handle in self._handles:
-            if handle.id in self._queries:
+            if handle.id in self._queries and handle.user in system.users:
                 handle.verdict = decide_with(decider, handle.query, system.users[handle.user])
                 if handle.verdict.denied:
                     handle.close("withdrawn: " + "; ".join(handle.verdict.reasons))
@@ -305,41 +353,70 @@ class Headgate:
         """Read the streams anew, from where the last epoch ended."""
         if self._engine is None:
             return
-        running = self._running
-        self._engine.stop()
-        self._engine = None
-        if running:
+        self._let_go()
+        if self._running:
             self.start()
 
+    def _let_go(self) -> None:
+        """Stop the engine, and make another when one is needed."""
+        # First it is nobody's any more: who finds it stopped asks for its successor, and waits until there is one.
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.stop()
+            self._exceeded |= engine.stopped_queries
+
     def _system(self) -> System:
+        """What is to run: all that is registered, but for what has lost its ground."""
         snapshot = self.catalog.current()
-        return System(snapshot.streams, snapshot.users, tuple(self._queries.values()), snapshot.policies)
+        self._take_out_users(snapshot.users)
+        streams = snapshot.streams
+        if self._engine is not None:
+            self._exceeded |= self._engine.stopped_queries
+            known = self._engine.system.streams
+            streams = StreamCatalog([*known, *(one for one in streams if known.find(one.name) is None)])
+        out = self._left_out(snapshot.streams)
+        self._close(out)
+        queries = tuple(one for one in self._queries if one.id not in out)
+        return System(streams, snapshot.users, queries, snapshot.policies)
 
-    def _saved_queries(self) -> dict[str, Query]:
-        saved = json.loads(self._storage.read(QUERIES) or b"{}")
-        streams: StreamCatalog = self.catalog.current().streams
-        found = {}
-        for name, one in saved.items():
-            try:
-                plan = query_from_json(one["query"], streams)
-            except InputError as error:
-                raise StoreError(
-                    f"query `{name}` in `{self.root}` does not fit this catalog: {error.message}"
-                ) from error
-            found[name] = Query(name, one["by"], tuple(one["subscribers"]), plan, one["punctuated"])
-        return found
+    def _take_out_users(self, users: Mapping[str, User]) -> None:
+        """Take out the subscribers who are not in the catalog any more, and the queries that they registered."""
+        left: list[Query] = []
+        for query in self._queries:
+            subscribers = tuple(one for one in query.subscribers if one in users) if query.by in users else ()
+            if subscribers:
+                left.append(replace(query, subscribers=subscribers))
+            if subscribers != query.subscribers:
+                self._close_for_gone(query, subscribers, users)
+        if left != list(self._queries):
+            self._queries.replace(left)
 
-    def _save_queries(self) -> None:
-        body = {
-            name: {
-                "by": one.by,
-                "subscribers": list(one.subscribers),
-                "query": query_to_json(one.plan),
-                "punctuated": one.punctuated,
-            }
-            for name, one in self._queries.items()
-        }
-        self._storage.write(QUERIES, json.dumps(body).encode())
+    def _close_for_gone(self, query: Query, subscribers: Sequence[str], users: Mapping[str, User]) -> None:
+        for one in self._handles:
+            if one.id == query.id and one.user not in subscribers:
+                gone = one.user if query.by in users else query.by
+                one.close(f"withdrawn: there is no user `{gone}` any more")
+
+    def _left_out(self, streams: StreamCatalog) -> dict[str, str]:
+        """The queries that stay registered but do not run, and why."""
+        out = dict(self._exceeded)
+        known = self._engine.system.streams if self._engine is not None else streams
+        for stream in known:
+            # INVARIANT: what the catalog says of a stream now is not known to the engine, so nobody is shown it.
+            if streams.find(stream.name) != stream:
+                reason = f"withdrawn: stream `{stream.name}` was removed or changed in the catalog"
+                out |= {query.id: reason for query in self._queries if stream.name in query.streams}
+        return out
+
+
+def _schema(name: str, columns: Mapping[str, str], declared: Mapping[str, Any]) -> StreamSchema:
+    """A stream as a program declares it."""
+    options = dict(declared)
+    for key in ("lateness", "idle_timeout"):
+        if isinstance(options.get(key), str):
+            options[key] = parse_duration(options[key])
+    made = tuple(Column(one, parse_type(kind)) for one, kind in columns.items())
+    return StreamSchema(name, made, **options)
 
 
 def _source(given: Source | None) -> SourceSpec | DataFrame | None:

@@ -11,7 +11,7 @@ import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from threading import Condition, RLock
 from typing import Any, NoReturn
 
@@ -23,7 +23,7 @@ from headgate.columnar.plan import Numbering
 from headgate.columnar.progress import Progress
 from headgate.columnar.strategy import Strategy
 from headgate.decision.timeline import Timeline, from_json, to_json
-from headgate.errors import ConflictError, FileError, InputError, Place, StoreError
+from headgate.errors import ConflictError, FileError, HeadgateError, InputError, Place, StoreError
 from headgate.model.element import Element, element_to_json
 from headgate.model.instant import END_OF_TIME, Instant
 from headgate.model.schema import StreamCatalog
@@ -31,14 +31,15 @@ from headgate.scenario.system import System
 from headgate.spark.beats import Beats
 from headgate.spark.epoch import EpochRunner, Report, State
 from headgate.spark.manifest import Manifest, Manifests
-from headgate.spark.offsets import add_sources, brings_nothing
+from headgate.spark.offsets import brings_nothing, pad_offsets, planned_epochs, sources_in
 from headgate.spark.planning import Planned, Plans, Seat, without_forgotten
 from headgate.spark.push import PushFolder
 from headgate.spark.rehearsal import load_workers
 from headgate.spark.session import engine_session, use_local_checkpoints
 from headgate.spark.sources import StreamSources, names_in_order, places_of_lines, read_streams
-from headgate.spark.storage import open_storage
+from headgate.spark.storage import numbered, open_storage
 from headgate.spark.tasks import Shared
+from headgate.spark.totals import Totals, metrics_of
 from headgate.spark.window_log import Segment, WindowLog
 
 IDENTITY = "network.json"
@@ -135,7 +136,7 @@ class Engine:
         manifest = last or Manifest(-1)
         self.epoch = manifest.epoch
         self.finished = bool(manifest.totals.get("finished"))
-        self._totals = _Totals.from_json(manifest.totals)
+        self._totals = Totals.from_json(manifest.totals)
         self._plans = Plans(system, Numbering(manifest.facts), Numbering(manifest.masks))
         if last is not None and last.progress["live"] is not self.settings.live:
             raise StoreError(f"`{self.storage.root}` was run {'live' if last.progress['live'] else 'aligned'} before")
@@ -149,8 +150,7 @@ class Engine:
         self._pending: System | None = None
 
     def _plan(self, system: System, seats: Iterable[Seat]) -> None:
-        names = self.storage.names("plans")
-        number = max((int(name[:-5]) for name in names), default=-1) + 1
+        number = max(numbered(self.storage, "plans"), default=-1) + 1
         self.planned: Planned = self._plans.plan(system, number, tuple(seats), self.epoch + 1, self.settings.live)
         body = {"classes": [one.to_json() for one in self.planned.seated()]}
         self.storage.write(f"plans/{number}.json", json.dumps(body).encode())
@@ -184,7 +184,8 @@ class Engine:
         elements = read_streams(
             self.spark, streams, self._sources, self.storage.path("push"), self.settings.files_per_epoch
         )
-        self._extend_checkpoint(names_in_order(streams, self._sources))
+        self._check_checkpoint()
+        self._extend_checkpoint(names_in_order(streams, self._sources), elements)
         self._places_of_lines = places_of_lines(streams, self._sources)
         if not available_now:
             load_workers(self.spark)
@@ -206,7 +207,25 @@ class Engine:
         with self.changed:
             return self.epoch if self.active and self._runner.overdue(self.state, self._clock()) else None
 
-    def _extend_checkpoint(self, sources: list[str]) -> None:
+    def _check_checkpoint(self) -> None:
+        """Refuse a checkpoint that is not the one the manifests were written with.
+
+        Spark numbers epochs by its checkpoint. One that is gone, or another's, would have it read what was read before
+        under numbers of epochs that are committed, or begin in the middle.
+        """
+        # The epoch that ended the inputs is none of Spark's.
+        last = self.epoch - self.finished
+        planned = max(planned_epochs(self.storage), default=-1)
+        if not last <= planned <= last + 1:
+            self._refuse_checkpoint(planned)
+
+    def _refuse_checkpoint(self, number: int) -> NoReturn:
+        raise StoreError(
+            f"Spark's checkpoint in `{self.storage.root}` is at epoch {number}, the manifests at {self.epoch}; "
+            "put back the `checkpoint` that belongs to them, or use another folder"
+        )
+
+    def _extend_checkpoint(self, sources: list[str], elements: DataFrame) -> None:
         """Tell Spark's checkpoint of sources that were added at the end: they begin at their beginning."""
         known: list[str] = json.loads(self.storage.read(SOURCES) or b"[]")
         if known and sources[: len(known)] != known:
@@ -215,7 +234,7 @@ class Engine:
                 "sources can be added, not taken away or moved"
             )
         if known and len(sources) > len(known):
-            add_sources(self.storage, len(sources) - len(known))
+            pad_offsets(self.storage, sources_in(elements))
         self.storage.write(SOURCES, json.dumps(sources).encode())
 
     def drain(self) -> None:
@@ -224,7 +243,8 @@ class Engine:
         try:
             query.awaitTermination()
         except StreamingQueryException as error:
-            self._raise(error)
+            # What is said on purpose is said as it is, not wrapped into Spark's report of it.
+            self._raise(self._failure if isinstance(self._failure, HeadgateError) else error)
         self.check()
 
     def await_epoch(self, number: int, timeout: float = 60.0) -> bool:
@@ -241,9 +261,9 @@ class Engine:
 
     def check(self) -> None:
         """Raise what stopped the engine, if something did."""
-        error = self._failure
-        if error is None and self._query is not None and not self._query.isActive:
-            error = self._query.exception()
+        error, query = self._failure, self._query
+        if error is None and query is not None and not query.isActive:
+            error = query.exception()
         if error is not None:
             self._raise(error)
 
@@ -268,7 +288,8 @@ class Engine:
 
     @property
     def active(self) -> bool:
-        return self._query is not None and self._query.isActive
+        query = self._query  # another thread may stop it meanwhile
+        return query is not None and query.isActive
 
     def finish(self) -> None:
         """The inputs are at their end: every watermark becomes +∞, and every open window gives its result."""
@@ -308,14 +329,24 @@ class Engine:
     def _epoch(self, batch: DataFrame, number: int) -> None:
         try:
             with self.changed:
-                if number <= self.epoch:
+                if number == self.epoch and not self.finished:
                     return  # it was committed before the driver went down, and Spark had not heard of it
+                self._check_number(number)
                 self._run(batch, number, quiet=self._is_quiet(number))
         except BaseException as error:
             self._failure = error
             with self.changed:
                 self.changed.notify_all()
             raise
+
+    def _check_number(self, number: int) -> None:
+        """Refuse an epoch other than the next one: to pass over it would be to drop what it brings."""
+        if self.finished:
+            raise StoreError(
+                f"the inputs of `{self.storage.root}` were at their end, and more has come; use another folder"
+            )
+        if number != self.epoch + 1:
+            self._refuse_checkpoint(number)
 
     def _is_quiet(self, number: int) -> bool:
         """Whether an epoch is known to have no lines, so that there can be no punctuation in it."""
@@ -326,10 +357,13 @@ class Engine:
     def _run(self, batch: DataFrame | None, number: int, finish: bool = False, quiet: bool = False) -> None:
         started = time.perf_counter()
         if self._pending is not None:
-            seats = without_forgotten(self.planned.seats, self._oldest())
-            self._plan(self._pending, seats)
+            holding = frozenset(bit for (bit, _), (*_, path) in self.state.counted.items() if path)
+            self._plan(self._pending, without_forgotten(self.planned.seats, self._oldest(), holding))
             self._pending = None
-        state = State(self.state.timeline, self.state.progress, list(self.state.segments), dict(self.state.counted))
+        # What a class has counted goes with it: the next one that gets its bit begins anew.
+        seated = {one.bit for one in self.planned.seated()}
+        counted = {place: own for place, own in self.state.counted.items() if place[0] in seated}
+        state = State(self.state.timeline, self.state.progress, list(self.state.segments), counted)
         # A micro-batch belongs to a session of its own; what is read beside it must belong to the same.
         self._runner.spark = batch.sparkSession if batch is not None else self.spark
         log = WindowLog(self._runner.spark, self.storage, self.planned.shared, self.settings.carried)
@@ -347,7 +381,7 @@ class Engine:
     def _commit(self, state: State, report: Report, finish: bool, seconds: float) -> None:
         state.timeline.forget_before(self._horizon(state))
         totals = self._totals.plus(report, self.planned, finish)
-        metrics = {"epoch": report.number, "seconds": round(seconds, 4), **_metrics(report)}
+        metrics = {"epoch": report.number, "seconds": round(seconds, 4), **metrics_of(report)}
         self._dead_letters(report)
         manifest = Manifest(
             report.number,
@@ -392,7 +426,7 @@ class Engine:
         return min([*coming, *held, *counted], default=START)
 
     def _oldest(self) -> int | None:
-        return min((one.epoch for one in self.state.segments), default=0 if self.state.counted else None)
+        return min((one.epoch for one in self.state.segments), default=None)
 
     def _clean(self, gone: Iterable[Segment], counted: Iterable[str]) -> None:
         for one in gone:
@@ -411,62 +445,11 @@ class Engine:
         self._pending = replace(system, queries=left)
 
     @property
-    def totals(self) -> _Totals:
+    def totals(self) -> Totals:
         return self._totals
 
 
 START: Instant = -(1 << 62)
-
-
-@dataclass(frozen=True)
-class _Totals:
-    """What has been counted since the beginning."""
-
-    tuples: Mapping[str, int]
-    punctuations: Mapping[str, int]
-    withheld: Mapping[str, int]
-    """By `query/user`."""
-    rejected: int
-    epochs: int
-    finished: bool = False
-
-    @staticmethod
-    def from_json(body: Mapping[str, Any]) -> _Totals:
-        return _Totals(**body) if body else _Totals({}, {}, {}, 0, 0)
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def plus(self, report: Report, planned: Planned, finish: bool) -> _Totals:
-        withheld = dict(self.withheld)
-        for one in planned.classes:
-            count = report.withheld.get(one.bit, 0)
-            for member in one.members:
-                name = f"{one.query}/{member}"
-                withheld[name] = withheld.get(name, 0) + count
-        return _Totals(
-            _added(self.tuples, report.tuples),
-            _added(self.punctuations, report.punctuations),
-            withheld,
-            self.rejected + len(report.rejected),
-            self.epochs + (not finish),
-            finish,
-        )
-
-
-def _added(before: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
-    return {name: before.get(name, 0) + more.get(name, 0) for name in {**before, **more}}
-
-
-def _metrics(report: Report) -> dict[str, Any]:
-    return {
-        "tuples": sum(report.tuples.values()),
-        "punctuations": sum(report.punctuations.values()),
-        "rejected": len(report.rejected),
-        "steps": {name: round(value, 4) for name, value in report.seconds.items()},
-        "frames_run": report.frames_run,
-        "classes_off": report.classes_off,
-    }
 
 
 def _in_order(system: System, names: tuple[str, ...]) -> System:

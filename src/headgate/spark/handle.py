@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from functools import reduce
@@ -58,7 +59,10 @@ class Handle:
     @property
     def closed(self) -> str | None:
         """Why no more rows will come, or None while they may."""
-        return self._closed or self._engine().stopped_queries.get(self.id)
+        return self._closed_by(self._engine())
+
+    def _closed_by(self, engine: Engine) -> str | None:
+        return self._closed or engine.stopped_queries.get(self.id)
 
     def rows(self) -> list[Row]:
         """The rows that have come since the last look, without waiting."""
@@ -80,7 +84,7 @@ class Handle:
             }
 
     def __iter__(self) -> Iterator[Row]:
-        """Rows as they come, until the query or the engine stops."""
+        """Rows as they come, until the query or Headgate stops."""
         while True:
             yield from self.rows()
             if not self._wait(None):
@@ -99,19 +103,24 @@ class Handle:
         return found + (self.rows() if len(found) < count else [])
 
     def _wait(self, timeout: float | None) -> bool:
-        """Wait for the next epoch; False if none will come."""
+        """Wait for the next epoch; False if none will come. An engine that takes another's place goes on for it."""
+        until = math.inf if timeout is None else time.monotonic() + timeout
         engine = self._engine()
-        with engine.changed:
-            while engine.epoch < self._next:
-                engine.check()
-                if self.closed is not None or engine.finished or not engine.active:
+        while engine.epoch < self._next:
+            engine.check()
+            left = until - time.monotonic()
+            if left <= 0 or engine.finished or self._closed_by(engine) is not None:
+                return False
+            if not engine.active:
+                # Not under the engine's own lock: whoever replaces it has the lock that this asks for, and wants that.
+                before, engine = engine, self._engine()
+                if engine is before:
                     return False
-                # The engine wakes whoever waits; looking again now and then notices one that was stopped.
-                engine.changed.wait(0.5 if timeout is None else min(timeout, 0.5))
-                if timeout is not None and engine.epoch < self._next:
-                    timeout -= 0.5
-                    if timeout <= 0:
-                        return False
+                continue
+            with engine.changed:
+                if engine.epoch < self._next:
+                    # The engine wakes whoever waits; looking again now and then notices one that was stopped.
+                    engine.changed.wait(min(left, 0.5))
         return True
 
     def dataframe(self) -> DataFrame:
@@ -144,10 +153,9 @@ class Handle:
         self._closed = self._closed or reason
 
     def stop(self) -> None:
-        """Take the query out, from the next epoch on."""
-        if self._closed is None:
-            self.close("stopped")
-            self._on_stop(self)
+        """Take the query out, from the next epoch on; also one that was refused or withdrawn."""
+        self.close("stopped")
+        self._on_stop(self)
 
     def raise_if_denied(self) -> Handle:
         """The handle itself, or an error with the reasons if the query was refused."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headgate.errors import StoreError
-from headgate.spark.storage import Storage
+from headgate.spark.storage import Storage, numbered
 
 FOLDER = "manifest"
 KEPT = 20
@@ -59,8 +59,7 @@ class Manifests:
 
     def epochs(self) -> list[int]:
         """The epochs whose manifests are kept."""
-        names = self._storage.names(FOLDER)
-        return sorted(int(name[:-5]) for name in names if name.endswith(".json") and name[:-5].isdigit())
+        return numbered(self._storage, FOLDER)
 
     def read(self, epoch: int) -> Manifest:
         """The manifest of an epoch."""

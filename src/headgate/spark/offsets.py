@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pyspark.sql import DataFrame
+
+from headgate.errors import StoreError
 from headgate.spark.storage import Storage
 
 _FOLDER = "checkpoint/offsets"
@@ -30,12 +33,33 @@ def brings_nothing(storage: Storage, epoch: int, places: Iterable[int]) -> bool:
     )
 
 
-def add_sources(storage: Storage, count: int) -> None:
-    """Tell Spark of sources that were added at the end: they begin at their beginning."""
-    for name in storage.names(_FOLDER):
-        if name.isdigit():
-            content = storage.read(f"{_FOLDER}/{name}") or b""
-            storage.write(f"{_FOLDER}/{name}", content.rstrip(b"\n") + (b"\n" + _NOTHING_YET) * count)
+def pad_offsets(storage: Storage, count: int) -> None:
+    """Tell Spark of sources that were added at the end, so that there are so many: they begin at their beginning.
+
+    To a total, so that a driver that went down over it can do it again.
+    """
+    for epoch in planned_epochs(storage):
+        offsets = _offsets(storage, epoch)
+        if offsets is None:
+            raise StoreError(
+                f"`{storage.root}/{_FOLDER}/{epoch}` is written in a way that is not known: no source can be added"
+            )
+        if len(offsets) < count:
+            path = f"{_FOLDER}/{epoch}"
+            content = storage.read(path) or b""
+            storage.write(path, content.rstrip(b"\n") + (b"\n" + _NOTHING_YET) * (count - len(offsets)))
+
+
+def planned_epochs(storage: Storage) -> list[int]:
+    """The epochs of which Spark has written down what they read, in order; the oldest ones it has forgotten."""
+    return sorted(int(name) for name in storage.names(_FOLDER) if name.isdigit())
+
+
+def sources_in(elements: DataFrame) -> int:
+    """How many sources Spark sees in a frame: as many lines it writes. One that a user made may have several."""
+    leaves = elements._jdf.queryExecution().analyzed().collectLeaves()
+    kinds = (leaves.apply(place).getClass().getSimpleName() for place in range(leaves.size()))
+    return sum(kind.startswith("StreamingRelation") for kind in kinds)
 
 
 def _offsets(storage: Storage, epoch: int) -> list[bytes] | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headgate.algebra.canonical import stable_hash
 from headgate.algebra.query import Query
 from headgate.algebra.secure import shape_of
 from headgate.columnar.plan import FrameKey, Numbering, Plan, Planner
@@ -32,6 +33,8 @@ class Seat:
     parents: tuple[int, ...] = ()
     left_at: int | None = None
     """The epoch from which on nobody sits here."""
+    plan: str = ""
+    """The hash of the query's plan; empty if that was not written down yet."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -41,6 +44,7 @@ class Seat:
             "fields": [list(one) for one in self.fields],
             "parents": list(self.parents),
             "left_at": self.left_at,
+            "plan": self.plan,
         }
 
     @staticmethod
@@ -52,6 +56,7 @@ class Seat:
             tuple((name, kind) for name, kind in body["fields"]),
             tuple(body["parents"]),
             body["left_at"],
+            body.get("plan", ""),
         )
 
     @property
@@ -124,13 +129,19 @@ def _seat(
     seated: list[AuthorisationClass] = []
     after: list[Seat] = []
     for one in classes:
+        # INVARIANT: a class that gets a bit takes over what is held and counted for it, so it must be of the same plan:
+        # the same id may stand for another query by now.
+        plan = stable_hash(queries[one.query].plan)
         fields = tuple((field.name, field.type.value) for field in queries[one.query].plan.schema)
-        seat = standing.pop((one.query, one.members, fields), None)
-        if seat is None:
+        seat = standing.get((one.query, one.members, fields))
+        if seat is not None and seat.plan in (plan, ""):
+            del standing[one.query, one.members, fields]
+            seat = replace(seat, plan=plan)
+        else:
             bit = next(number for number in range(len(taken) + 1) if number not in taken)
             taken.add(bit)
-            parents = _parents(one, fields, seats)
-            seat = Seat(bit, one.query, one.members, fields, parents)
+            parents = _parents(one, fields, plan, seats)
+            seat = Seat(bit, one.query, one.members, fields, parents, plan=plan)
         after.append(seat)
         seated.append(replace(one, bit=seat.bit))
     after.extend(replace(one, left_at=epoch) for one in standing.values())
@@ -138,16 +149,31 @@ def _seat(
     return seated, after
 
 
-def _parents(one: AuthorisationClass, fields: tuple[tuple[str, str], ...], seats: Sequence[Seat]) -> tuple[int, ...]:
+def _parents(
+    one: AuthorisationClass, fields: tuple[tuple[str, str], ...], plan: str, seats: Sequence[Seat]
+) -> tuple[int, ...]:
     """The classes all members were in until now; none if one of them is new to the query."""
-    before = [seat for seat in seats if seat.left_at is None and seat.query == one.query and seat.fields == fields]
-    found = {member: seat.bit for seat in before for member in seat.members}
+    found = {
+        member: seat.bit
+        for seat in seats
+        if seat.left_at is None and seat.query == one.query and seat.fields == fields and seat.plan in (plan, "")
+        for member in seat.members
+    }
     if not all(member in found for member in one.members):
         return ()
     return tuple(sorted({found[member] for member in one.members}))
 
 
-def without_forgotten(seats: Iterable[Seat], oldest: int | None) -> tuple[Seat, ...]:
-    """Without the bits that no tuple of the log carries any more, the oldest being of that epoch (None: there is
-    none)."""
-    return tuple(one for one in seats if one.left_at is None or (oldest is not None and oldest < one.left_at))
+def without_forgotten(
+    seats: Sequence[Seat], oldest: int | None, holding: frozenset[int] = frozenset()
+) -> tuple[Seat, ...]:
+    """Without the bits that no tuple carries any more: the oldest of the log is of that epoch (None: there is none),
+    and the classes of the bits that are `holding` have some in windows of rows, let to them or to their parents."""
+    named = {bit for one in seats if one.left_at is None and one.bit in holding for bit in one.parents}
+    kept = [
+        one for one in seats if one.left_at is None or (oldest is not None and oldest < one.left_at) or one.bit in named
+    ]
+    # INVARIANT: a bit that is free will be another's, whose tuples are nobody else's to see. What all parents were let
+    # have is not what some of them were: if one is gone, so are all.
+    bits = {one.bit for one in kept}
+    return tuple(one if bits.issuperset(one.parents) else replace(one, parents=()) for one in kept)

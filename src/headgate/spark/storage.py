@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -43,6 +44,12 @@ class Storage(Protocol):
         """Make the folder, for its owner only."""
 
 
+def numbered(storage: Storage, folder: str) -> list[int]:
+    """The numbers of a folder's files `N.json`, in order. What a write that was cut short left there has none."""
+    names = storage.names(folder)
+    return sorted(int(name[:-5]) for name in names if name.endswith(".json") and name[:-5].isdigit())
+
+
 def open_storage(spark: SparkSession, root: str) -> Storage:
     """The folder tree at a path of any file system that Spark knows."""
     found = HadoopStorage(spark, root)
@@ -74,6 +81,8 @@ class LocalStorage:
             draft.write_bytes(content)
             draft.replace(target)
         except OSError as error:
+            with suppress(OSError):
+                draft.unlink()
             raise FileError(
                 f"cannot be written: {error.strerror}", place=Place(file=str(target)), hint="is there space left?"
             ) from error
@@ -105,10 +114,11 @@ class HadoopStorage:
     def __init__(self, spark: SparkSession, root: str) -> None:
         jvm: Any = spark._jvm
         self._jvm = jvm
+        self._gateway: Any = spark.sparkContext._gateway
         self._path = jvm.org.apache.hadoop.fs.Path
-        configuration = spark._jsc.hadoopConfiguration()
+        self._configuration = spark._jsc.hadoopConfiguration()
         base = self._path(root)
-        self._fs = base.getFileSystem(configuration)
+        self._fs = base.getFileSystem(self._configuration)
         # The checksum files of the local file system would double every small file.
         if hasattr(self._fs, "setWriteChecksum"):
             self._fs.setWriteChecksum(False)
@@ -140,14 +150,34 @@ class HadoopStorage:
                 stream.write(bytearray(content))
             finally:
                 stream.close()
-            if self._fs.exists(target):
-                self._fs.delete(target, False)
-            renamed = self._fs.rename(draft, target)
+            self._put(draft, target)
         except Exception as error:
+            with suppress(Exception):
+                self._fs.delete(draft, False)
             raise FileError(
                 f"cannot be written: {_reason(error)}", place=Place(file=target.toString()), hint="is there space left?"
             ) from error
-        if not renamed:
+
+    def _put(self, draft: Any, target: Any) -> None:
+        """Rename a draft, over what is there: HDFS does so in one move. To remove that first would leave a moment in
+        which a driver that goes down loses it."""
+        hadoop = self._jvm.org.apache.hadoop.fs
+        try:
+            context = hadoop.FileContext.getFileContext(target.toUri(), self._configuration)
+        except Exception as error:
+            if "UnsupportedFileSystemException" not in str(error):
+                raise
+            self._put_anew(draft, target)
+            return
+        overwrite = self._gateway.new_array(hadoop.Options.Rename, 1)
+        overwrite[0] = hadoop.Options.Rename.OVERWRITE
+        context.rename(draft, target, overwrite)
+
+    def _put_anew(self, draft: Any, target: Any) -> None:
+        """The same on a file system that has no renaming over."""
+        if self._fs.exists(target):
+            self._fs.delete(target, False)
+        if not self._fs.rename(draft, target):
             raise FileError("cannot be put in its place", place=Place(file=target.toString()))
 
     def names(self, name: str) -> list[str]:
