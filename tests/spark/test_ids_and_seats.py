@@ -17,6 +17,7 @@ from headgate.model.element import Tuple
 from headgate.model.instant import SECOND
 from headgate.model.schema import Column, StreamCatalog, StreamSchema
 from headgate.model.subject import User
+from headgate.policy.model import Policy, PolicySet, Subject
 from headgate.policy.store.catalog import Catalog
 from headgate.scenario.system import System
 from headgate.spark.api import Headgate
@@ -191,3 +192,62 @@ def test_seats_written_before_plans_were_named_keep_their_bits(spark: SparkSessi
     engine = engine_of(spark, tmp_path, q=COUNTED)
     goes_on(engine, "A", 3)
     assert given(engine, "q") == [3]
+
+
+ROWS = "SELECT count(*) AS n, sum(k) AS total FROM A [ROWS 5]"
+TIMES = "SELECT count(*) AS n FROM A [RANGE 60 s]"
+PAIRS = "SELECT x.k AS n FROM A AS x [RANGE 60 s], B AS y [RANGE 60 s]"
+
+
+def _with_roles(**roles: str) -> System:
+    """Three queries with the same subscribers; each role may read, by a policy of its own."""
+    made = tuple(
+        Query(name, "ann", tuple(roles), parse_cql(text, STREAMS))
+        for name, text in {"rows": ROWS, "times": TIMES, "pairs": PAIRS}.items()
+    )
+    policies = tuple(
+        Policy(
+            f"{role}-{stream}",
+            (Subject(role=role),),
+            (stream,),
+            frozenset({(stream, "k"), (stream, "ts")}),
+            min_group=size,
+            allow=("read",),
+        )
+        for role, size in (("r", 1), ("s", 2), ("t", 3))
+        for stream in "AB"
+    )
+    users = {name: User(name, frozenset({role})) for name, role in roles.items()}
+    return System(STREAMS, users, made, PolicySet(policies))
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_nothing_is_lost_when_subscribers_no_longer_have_equal_rights(
+    spark: SparkSession, tmp_path: Path, restarted: bool
+) -> None:
+    """One class becomes two and then three while windows are open: each goes on with what it had."""
+
+    def started(system: System) -> Engine:
+        return Engine(spark, str(tmp_path), system, settings=Settings(live=True), clock=lambda: 0)
+
+    engine = started(_with_roles(ann="r", ben="r", cid="r"))
+    goes_on(engine, "A", 1, 2)
+    for second, role in ((3, "r"), (4, "t")):
+        changed = _with_roles(ann="r", ben="s", cid=role)
+        if restarted:
+            engine = started(changed)
+        else:
+            engine.change(changed)
+        goes_on(engine, "A", second)
+    assert len(engine.planned.seated()) == 9
+    goes_on(engine, "B", 5)
+    goes_on(engine, "A", 6)
+    goes_on(engine, "A", 61)
+    goes_on(engine, "B", 61)
+    engine.push_folder.put_nothing()
+    engine.drain()
+    rows = delivered(engine)
+    for user in ("ann", "ben", "cid"):
+        assert [row for _, row in rows["rows", user]] == [{"n": 5, "total": 5}], user
+        assert [row for _, row in rows["times", user]] == [{"n": 5}], user
+        assert len(rows["pairs", user]) == 4 + 1 + 1 + 6, user

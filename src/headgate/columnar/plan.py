@@ -91,6 +91,19 @@ class BlockPlan:
 
 
 @dataclass(frozen=True)
+class Line:
+    """A class's bit, and where its members come from: the classes that all of them were in before."""
+
+    bit: int
+    parents: tuple[Line, ...] = ()
+
+    @property
+    def bits(self) -> frozenset[int]:
+        """Its own, and those of all before it."""
+        return frozenset((self.bit,)).union(*(one.bits for one in self.parents))
+
+
+@dataclass(frozen=True)
 class ClassPlan:
     """One authorisation class: its bit, and its blocks. Those of a denied class are empty."""
 
@@ -103,8 +116,12 @@ class ClassPlan:
     fields: tuple[tuple[str, DataType], ...]
     """The names and types of what it gives."""
     streams: tuple[str, ...]
-    parents: tuple[int, ...] = ()
+    parents: tuple[Line, ...] = ()
     """The classes its members were in before: what these were let have before the change, it may have still."""
+
+    @property
+    def line(self) -> Line:
+        return Line(self.bit, self.parents)
 
 
 @dataclass(frozen=True)
@@ -169,7 +186,7 @@ class Plan:
     @property
     def width(self) -> int:
         """How many bits a bitmap of classes has."""
-        return max((bit for one in self.classes for bit in (one.bit, *one.parents)), default=-1) + 1
+        return max((bit for one in self.classes for bit in one.line.bits), default=-1) + 1
 
 
 class Numbering:
@@ -234,7 +251,7 @@ class Planner:
         queries: Mapping[str, Query],
         users: Mapping[str, User],
         decider: Decider,
-        parents: Mapping[int, tuple[int, ...]] | None = None,
+        parents: Mapping[int, tuple[Line, ...]] | None = None,
     ) -> Plan:
         """The plan of these classes."""
         self.facts.begin()
@@ -344,7 +361,7 @@ def _matches(block: Block) -> tuple[tuple[Cell, Cell], ...]:
 
 
 def _class_plan(
-    one: AuthorisationClass, query: Query, user: User, blocks: tuple[BlockPlan, ...], parents: tuple[int, ...]
+    one: AuthorisationClass, query: Query, user: User, blocks: tuple[BlockPlan, ...], parents: tuple[Line, ...]
 ) -> ClassPlan:
     subscribers = frozenset(query.subscribers) if query.punctuated else None
     return ClassPlan(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from headgate.columnar.column import Column, Mask, Rows
 from headgate.columnar.evaluate import Cells, evaluate, holds
 from headgate.columnar.frame import Bits, Frame, Part
-from headgate.columnar.plan import BlockPlan, ClassPlan, Entry, GuardClause, UseGuard
+from headgate.columnar.plan import BlockPlan, Entry, GuardClause, Line, UseGuard
 from headgate.decision.timeline.audience import Audience, Sight
 from headgate.decision.timeline.version import Version
 from headgate.model.datatype import DataType
@@ -225,7 +225,7 @@ class View:
         owner = self.entry.owner
         for alias, part in self.frame.parts.items():
             if part.usable is not None:
-                own = self.frame.remember(("usable", alias, owner.bit), lambda part=part: _had(part.usable, owner))  # type: ignore[misc]
+                own = self.frame.remember(("usable", alias, owner.bit), lambda part=part: _had(part.usable, owner.line))  # type: ignore[misc]
                 mask = own if mask is None else mask & own
         return mask
 
@@ -249,12 +249,9 @@ class View:
         return next((parts[one] for one in self.plan.order if one in parts and parts[one].stream.name == stream), None)
 
 
-def _had(usable: Bits, owner: ClassPlan) -> Mask:
-    """The tuples that the class was let have, or those that all the classes its members came from were."""
-    had = usable.bit(owner.bit)
-    if owner.parents:
-        before = usable.bit(owner.parents[0])
-        for bit in owner.parents[1:]:
-            before &= usable.bit(bit)
-        had = had | before
+def _had(usable: Bits, line: Line) -> Mask:
+    """The tuples that the class was let have, or those that all the classes its members came from had."""
+    had = usable.bit(line.bit)
+    if line.parents:
+        had = had | np.logical_and.reduce([_had(usable, one) for one in line.parents])
     return had

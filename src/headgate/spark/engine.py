@@ -29,6 +29,7 @@ from headgate.model.instant import END_OF_TIME, Instant
 from headgate.model.schema import StreamCatalog
 from headgate.scenario.system import System
 from headgate.spark.beats import Beats
+from headgate.spark.counting import counted_by, counting_from_json, counting_to_json
 from headgate.spark.epoch import EpochRunner, Report, State
 from headgate.spark.manifest import Manifest, Manifests
 from headgate.spark.offsets import brings_nothing, pad_offsets, planned_epochs, sources_in
@@ -145,7 +146,7 @@ class Engine:
             from_json(manifest.timeline) if last else Timeline(),
             Progress.from_json(manifest.progress, self.planned.plan.frames) if last else Progress(self.settings.live),
             [Segment(**one) for one in manifest.segments],
-            {(bit, number): (total, given, path) for bit, number, total, given, path in manifest.counted},
+            counting_from_json(manifest.counted),
         )
         self._pending: System | None = None
 
@@ -357,12 +358,10 @@ class Engine:
     def _run(self, batch: DataFrame | None, number: int, finish: bool = False, quiet: bool = False) -> None:
         started = time.perf_counter()
         if self._pending is not None:
-            holding = frozenset(bit for (bit, _), (*_, path) in self.state.counted.items() if path)
+            holding = frozenset(bit for (bit, _), one in self.state.counted.items() if one.path)
             self._plan(self._pending, without_forgotten(self.planned.seats, self._oldest(), holding))
             self._pending = None
-        # What a class has counted goes with it: the next one that gets its bit begins anew.
-        seated = {one.bit for one in self.planned.seated()}
-        counted = {place: own for place, own in self.state.counted.items() if place[0] in seated}
+        counted = counted_by(self.planned.seated(), self.state.counted)
         state = State(self.state.timeline, self.state.progress, list(self.state.segments), counted)
         # A micro-batch belongs to a session of its own; what is read beside it must belong to the same.
         self._runner.spark = batch.sparkSession if batch is not None else self.spark
@@ -373,9 +372,9 @@ class Engine:
         compacted = log.compact(state.segments, number, needed)
         gone += [one for one in state.segments if one not in compacted]
         state.segments = compacted
-        old_counted = {path for _, _, path in self.state.counted.values() if path}
+        old_counted = {one.path for one in self.state.counted.values() if one.path}
         self._commit(state, report, finish, time.perf_counter() - started)
-        self._clean(gone, old_counted - {path for _, _, path in state.counted.values() if path})
+        self._clean(gone, old_counted - {one.path for one in state.counted.values() if one.path})
         self._stop_exceeded(report)
 
     def _commit(self, state: State, report: Report, finish: bool, seconds: float) -> None:
@@ -388,7 +387,7 @@ class Engine:
             to_json(state.timeline),
             state.progress.to_json(),
             [one.to_json() for one in state.segments],
-            [[bit, number, *rest] for (bit, number), rest in state.counted.items()],
+            counting_to_json(state.counted),
             [one.to_json() for one in self.planned.seats],
             self._plans.facts,
             self._plans.masks,
@@ -422,7 +421,7 @@ class Engine:
     def _horizon(self, state: State) -> Instant:
         coming = [state.progress.coming(stream) for stream in self._plans.streams]
         held = [one.first for one in state.segments]
-        counted = [START for _, _, path in state.counted.values() if path]
+        counted = [one.first for one in state.counted.values() if one.path]
         return min([*coming, *held, *counted], default=START)
 
     def _oldest(self) -> int | None:

@@ -26,11 +26,12 @@ from headgate.model.instant import END_OF_TIME, START_OF_TIME, Instant
 from headgate.model.punctuation import Punctuation
 from headgate.model.schema import StreamSchema
 from headgate.spark.combinations import Held, Read, ends_of, result_time
+from headgate.spark.counting import Counting
 from headgate.spark.packing import WRITTEN, Sink, Task, open_sink
 from headgate.spark.planning import Planned
 from headgate.spark.punctuation_lines import PunctuationReader, bytes_of_lines
 from headgate.spark.storage import Storage
-from headgate.spark.tasks import Epoch, Shared, arrival_task, combination_task, held_task, windows_task
+from headgate.spark.tasks import Epoch, Shared, arrival_task, combination_task, held_task, holder_of, windows_task
 from headgate.spark.window_log import Segment, WindowLog
 
 Branch = tuple[DataFrame, Task]
@@ -44,8 +45,8 @@ class State:
     timeline: Timeline
     progress: Progress
     segments: list[Segment] = field(default_factory=list)
-    counted: dict[tuple[int, int], tuple[int, int, str | None]] = field(default_factory=dict)
-    """For each window of rows (class, block): how many were counted, how many windows given, where its tuples are."""
+    counted: dict[tuple[int, int], Counting] = field(default_factory=dict)
+    """For each window of rows, by class and block."""
 
 
 @dataclass
@@ -284,14 +285,15 @@ class EpochRunner:
             if isinstance(key.window, RowsWindow)
             for entry in self._planned.plan.frames[key]
         }
-        counted = {place: state.counted.get(place, (0, 0, None)) for place in sorted(places)}
+        counted = {place: state.counted.get(place, Counting()) for place in sorted(places)}
         wanted: dict[str, frozenset[str]] = {}
         for key, span in due.items():
             held = Held(self._planned.plan, key, span, epoch.number, frozenset(), {})
             for place, stream in enumerate(key.streams):
                 wanted[stream] = wanted.get(stream, frozenset()) | held.columns(place)
-        rows = log.packed(segments, [path for _, _, path in counted.values() if path])
-        totals = {place: (total, given) for place, (total, given, _) in counted.items()}
+        # Classes that were one before the last change have one file together.
+        rows = log.packed(segments, dict.fromkeys(one.path for one in counted.values() if one.path))
+        totals = {place: (one.total, one.given, one.holder) for place, one in counted.items()}
         task = held_task(self._shared, epoch, due, totals, self._limit, wanted)
         return rows.coalesce(1), task
 
@@ -336,7 +338,7 @@ class EpochRunner:
         owners = [entry.owner for entry in entries if entry.owner.bit not in skipped]
         if not owners:
             return None
-        bits = frozenset(bit for owner in owners for bit in (owner.bit, *owner.parents))
+        bits = frozenset(bit for owner in owners for bit in owner.line.bits)
         return Held(self._planned.plan, key, span, epoch.number, bits, fresh)
 
     def _judged(self, found: DataFrame, key: FrameKey, epoch: Epoch, bits: frozenset[int]) -> Branch:
@@ -393,10 +395,11 @@ class EpochRunner:
                 for query in note["exceeded"]:
                     report.exceeded[query] = note["limit"]
             elif "counted" in note:
-                bit, number, total, given = note["counted"]
+                bit, number, total, given, first = note["counted"]
                 path = f"{folder}/part=counted-{bit}-{number}"
                 there = bool(self._storage.names(path))
-                state.counted[bit, number] = (total, given, path if there else None)
+                holder = holder_of((bit, number))
+                state.counted[bit, number] = Counting(total, given, path if there else None, holder, first)
 
 
 def _read(notes: Iterable[bytes]) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ class Manifest:
     progress: Mapping[str, Any] = field(default_factory=dict)
     segments: list[dict[str, Any]] = field(default_factory=list)
     counted: list[list[Any]] = field(default_factory=list)
-    """For each window of rows: class, block, how many were counted, how many windows given, where its tuples are."""
+    """For each window of rows: class, block, and how far it has come (`spark/counting.py`)."""
     classes: list[dict[str, Any]] = field(default_factory=list)
     facts: Mapping[str, list[str]] = field(default_factory=dict)
     masks: Mapping[str, list[str]] = field(default_factory=dict)

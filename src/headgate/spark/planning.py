@@ -9,7 +9,7 @@ from typing import Any
 from headgate.algebra.canonical import stable_hash
 from headgate.algebra.query import Query
 from headgate.algebra.secure import shape_of
-from headgate.columnar.plan import FrameKey, Numbering, Plan, Planner
+from headgate.columnar.plan import FrameKey, Line, Numbering, Plan, Planner
 from headgate.columnar.result import all_slots
 from headgate.decision.decide import Decider
 from headgate.model.datatype import DataType
@@ -106,13 +106,23 @@ class Plans:
         queries = {query.id: query for query in system.queries}
         classes = [part for one in classes_of(system.queries, system.users, decider) for part in _split(one)]
         seated, seats_after = _seat(classes, queries, seats, epoch)
-        parents = {one.bit: one.parents for one in seats_after if one.left_at is None}
-        plan = self._planner.plan(seated, queries, system.users, decider, parents)
+        plan = self._planner.plan(seated, queries, system.users, decider, _lines(seats_after))
         waits = {stream.name for stream in system.streams if live and stream.lateness > 0}
         at_once = frozenset(key for key in plan.frames if key.one_by_one and not waits & set(key.waits_for))
         shared = Shared(plan, self.streams, all_slots(plan))
         network = merge(map(shape_of, system.queries))
         return Planned(number, system, tuple(seated), tuple(seats_after), shared, network, at_once)
+
+
+def _lines(seats: Iterable[Seat]) -> dict[int, tuple[Line, ...]]:
+    """Where the members of each class come from, by its bit."""
+    by_bit = {one.bit: one for one in seats}
+
+    def line(bit: int) -> Line:
+        parents = by_bit[bit].parents
+        return Line(bit, tuple(map(line, parents)) if by_bit.keys() >= set(parents) else ())
+
+    return {one.bit: line(one.bit).parents for one in by_bit.values() if one.left_at is None}
 
 
 def _split(one: AuthorisationClass) -> Iterable[AuthorisationClass]:
@@ -169,7 +179,8 @@ def without_forgotten(
 ) -> tuple[Seat, ...]:
     """Without the bits that no tuple carries any more: the oldest of the log is of that epoch (None: there is none),
     and the classes of the bits that are `holding` have some in windows of rows, let to them or to their parents."""
-    named = {bit for one in seats if one.left_at is None and one.bit in holding for bit in one.parents}
+    lines = _lines(seats)
+    named = {bit for one in lines if one in holding for line in lines[one] for bit in line.bits}
     kept = [
         one for one in seats if one.left_at is None or (oldest is not None and oldest < one.left_at) or one.bit in named
     ]

@@ -26,7 +26,7 @@ from headgate.columnar.slots import slots_of
 from headgate.columnar.strategy import Strategy
 from headgate.decision.timeline.version import Version
 from headgate.model.element import PUNCTUATION_OPENS, Rejected, Tuple, element_to_json, parse_line
-from headgate.model.instant import Instant
+from headgate.model.instant import END_OF_TIME, START_OF_TIME, Instant
 from headgate.spark.layout import FREE, conformed, kept_table, part_of
 from headgate.spark.packing import NOTE, Batches, unpacked, written, written_table
 from headgate.spark.punctuation_lines import bytes_of_lines
@@ -236,13 +236,14 @@ def held_task(
     shared: Callable[[], Shared],
     epoch: Epoch,
     spans: Mapping[FrameKey, Span],
-    counted: Mapping[tuple[int, int], tuple[int, int]],
+    counted: Mapping[tuple[int, int], tuple[int, int, int]],
     limit: int,
     wanted: Mapping[str, frozenset[str]],
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """Runs frames over held tuples, all of them in this one task; `counted` are the totals of windows of rows.
+    """Runs frames over held tuples, all of them in this one task.
 
-    `wanted` are the columns of each stream's tuples that any of the frames looks at.
+    `counted` are the totals of windows of rows, and who holds their tuples; `wanted` are the columns of each stream's
+    tuples that any of the frames looks at.
     """
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -266,7 +267,7 @@ def holder_of(place: tuple[int, int]) -> int:
 def _held(
     batches: Batches,
     shared: Shared,
-    counted: Mapping[tuple[int, int], tuple[int, int]],
+    counted: Mapping[tuple[int, int], tuple[int, int, int]],
     wanted: Mapping[str, frozenset[str]],
 ) -> tuple[dict[str, Tuples], dict[tuple[int, int], Counted]]:
     """The tuples of each stream that are free, and those that windows of rows hold."""
@@ -281,7 +282,7 @@ def _held(
         columns = wanted[shared.streams[place]]
         found.setdefault(place, []).append(conformed(table, plan, shared.plan.width, columns))
     held: dict[str, Tuples] = {}
-    states = {place: Counted(None, total, given) for place, (total, given) in counted.items()}
+    states = {place: Counted(None, total, given) for place, (total, given, _) in counted.items()}
     for place, tables in sorted(found.items()):
         stream = shared.streams[place]
         own = pa.concat_tables(tables)
@@ -294,7 +295,8 @@ def _held(
         if len(free):
             held[stream] = Tuples(part.take(free), epochs[free])
         for one, state in states.items():
-            rows = np.flatnonzero(holders == holder_of(one))
+            holder = counted[one][2]
+            rows = np.flatnonzero((holders == holder) & (holder != FREE))
             if len(rows):
                 # They stand in the order in which they were counted.
                 state.held = part.take(rows[np.argsort(part.uids[rows], kind="stable")])
@@ -303,7 +305,8 @@ def _held(
 
 def _counted(work: HeldWork, shared: Shared, epoch: Epoch) -> Iterator[pa.RecordBatch]:
     for place, state in work.counted.items():
-        yield from _noted([{"counted": [*place, state.total, state.given]}])
+        first = START_OF_TIME if state.held is None else int(state.held.times.min(initial=END_OF_TIME))
+        yield from _noted([{"counted": [*place, state.total, state.given, first]}])
         if state.held is not None:
             state.held.uids = np.arange(len(state.held), dtype=np.int64)
             kept = kept_table(state.held, epoch.number, shared.plan.width, holder_of(place))
