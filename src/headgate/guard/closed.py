@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from headgate.guard.objects import Objects, plain_path
 from headgate.guard.plan import Description, Expression, Node
+from headgate.guard.reading import misread
 from headgate.guard.settings import NO_TIME, Settings
 from headgate.guard.vocabulary import (
     ADMINISTRATORS_ONLY,
@@ -86,7 +87,7 @@ class _Check:
         table = self.objects.object_of(node)
         assert table is not None
         columns = tuple(one for one in self.catalog.stream(table).names if one != NO_TIME)
-        return self.objects.misread(node, tuple(self.names[one] for one in node.out), columns)
+        return misread(node, self.objects, tuple(self.names[one] for one in node.out), columns)
 
     def _command(self, node: Node) -> Iterator[str]:
         if node.name in ("SetCommand", "ResetCommand"):

@@ -19,7 +19,7 @@ from headgate.decision.decide import Decider
 from headgate.errors import FAILURES, InputError, UnknownNameError
 from headgate.guard.closed import objections
 from headgate.guard.compliance import Access, Compliance
-from headgate.guard.objects import Objects
+from headgate.guard.objects import Layout, Objects
 from headgate.guard.outcome import Notification, Outcome, Tell, explanation_lines, refusal_text
 from headgate.guard.plan import Description, Node, read_description
 from headgate.guard.purposes import Purposes, Use, analyse
@@ -89,10 +89,17 @@ class Guard:
         decider = Decider(policies, self.catalog)
         return _Version(decider, Compliance(decider), policies.defaults if policies else Defaults())
 
-    def settle(self, name: str, location: str, provider: str) -> None:
-        """Note where a catalog table's files are."""
+    def settle(
+        self,
+        name: str,
+        location: str,
+        provider: str,
+        partitions: tuple[str, ...] = (),
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        """Note where a catalog table's files are, and how they are to be read."""
         with self._changing:
-            if self.objects.settle(name, location, provider):
+            if self.objects.settle(name, location, Layout(provider.lower(), partitions, dict(options or {}))):
                 # INVARIANT: what was decided while the place was not known is decided again.
                 self._version = replace(self._version, answers={})
 

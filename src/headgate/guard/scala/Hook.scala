@@ -231,7 +231,7 @@ object Hook {
       val identifier = state.sqlParser.parseTableIdentifier(name)
       if (state.catalog.tableExists(identifier)) {
         val table = state.catalog.getTableMetadata(identifier)
-        table.storage.locationUri.foreach(uri => found.putArray(name).add(uri.toString).add(Sources.format(table)))
+        table.storage.locationUri.foreach(uri => Reading.place(table, uri.toString, found.putArray(name)))
       }
     }
     json.writeValueAsString(found)
