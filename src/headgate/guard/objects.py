@@ -112,8 +112,7 @@ class Objects:
         for key, source in self._sources.items():
             if source.url is None or source.table is None:
                 continue
-            same = url == source.url or (url.startswith(source.url) and url[len(source.url)] in ";?&")
-            if same and name.strip().strip('"`').lower() == source.table.lower():
+            if _same_address(url, source.url) and name.strip().strip('"`').lower() == source.table.lower():
                 return key
         return None
 
@@ -133,6 +132,28 @@ _FORMATS = {
     "org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaTable": "kafka",
     "org.apache.spark.sql.kafka010.KafkaRelation": "kafka",  # read at once, not as a stream
 }
+
+
+_PARAMETER = re.compile(r"[;?&](\w+)=[\w.@-]*")
+_ABOUT_CONNECTIONS = frozenset(("create", "user", "password", "ssl", "sslmode", "usessl", "requiressl", "encrypt"))
+"""Parameters that may be added to an address; `create` makes a database only where there is none."""
+
+
+def _same_address(url: str, known: str) -> bool:
+    """Whether an address is the known one, perhaps with parameters that do not change what is read.
+
+    >>> _same_address("jdbc:derby:company;create=true", "jdbc:derby:company")
+    True
+    >>> _same_address("jdbc:h2:company;INIT=DROP VIEW customer", "jdbc:h2:company")
+    False
+    >>> _same_address("jdbc:hive2://host/company;user=a#x=b", "jdbc:hive2://host/company")
+    False
+    """
+    if not url.startswith(known):
+        return False
+    rest = url[len(known) :]
+    found = list(_PARAMETER.finditer(rest))
+    return "".join(one[0] for one in found) == rest and all(one[1].lower() in _ABOUT_CONNECTIONS for one in found)
 
 
 def normal_name(name: str) -> tuple[str, ...]:

@@ -22,7 +22,9 @@ def _misreadings(
     leaf: Node, table: str, objects: Objects, names: tuple[str, ...], columns: tuple[str, ...]
 ) -> Iterator[str]:
     options: Mapping[str, str] = leaf.facts.get("options", {})
-    if "table" in leaf.facts:
+    if leaf.facts.get("source") == "jdbc":
+        yield from _database(leaf, table, objects)
+    elif "table" in leaf.facts:
         # Of a table of the catalog these are the options that are not its own. Streams say where it is.
         given = {key: value for key, value in options.items() if key != "basepath" or objects.below(value)}
         yield from _added(table, given, {}, _HARMLESS - {"recursivefilelookup"})
@@ -50,7 +52,7 @@ def _files(leaf: Node, table: str, objects: Objects, names: tuple[str, ...], col
         )
     for column in facts.get("marked", ()):
         yield f"the column `{column}` of `{table}` is read with a value for what is missing, or by a number"
-    agreed = {name.lower(): text for name, text in layout.options.items()}
+    agreed = lowered(layout.options)
     given = {
         key: value
         for key, value in facts["options"].items()
@@ -60,6 +62,24 @@ def _files(leaf: Node, table: str, objects: Objects, names: tuple[str, ...], col
     for key, value in agreed.items():
         if key not in _HARMLESS | _OF_WRITERS and given.get(key) != value:
             yield f"the files of `{table}` are read with the option `{key}` that it was made with"
+
+
+def _database(leaf: Node, table: str, objects: Objects) -> Iterator[str]:
+    # INVARIANT: a database is asked for `(policy) AND (clause)`, so that a clause that a user wrote undoes the policy.
+    if leaf.facts.get("clauses"):
+        yield (
+            f"`predicates` are not allowed for `{table}`; use `partitionColumn` with `lowerBound`, `upperBound` and "
+            "`numPartitions`, and `where`"
+        )
+    given, agreed = dict(leaf.facts["options"]), lowered(objects.layout(table).options)
+    if "table" in leaf.facts:
+        agreed.clear()
+        given.pop("path", None)  # Spark gives every table of the catalog a place
+    for problem in _added(table, given, agreed, _ABOUT_CONNECTIONS):
+        yield f"{problem}; an administrator has to give it in `sources`"
+    for key, value in agreed.items():
+        if given.get(key) != value:
+            yield f"`{table}` is read with the option `{key}` that its source has"
 
 
 def _left_out(leaf: Node, table: str, objects: Objects) -> Iterator[str]:
@@ -79,6 +99,11 @@ def _added(table: str, given: Mapping[str, str], agreed: Mapping[str, str], allo
     for key, value in given.items():
         if key not in allowed and (key, value) not in _DEFAULTS and value != agreed.get(key):
             yield f"the option `{key}` is not allowed for `{table}`"
+
+
+def lowered(options: Mapping[str, str]) -> dict[str, str]:
+    """Options by their names in lower case, as Spark compares them."""
+    return {name.lower(): value for name, value in options.items()}
 
 
 _FILE_FORMATS = {
@@ -104,3 +129,12 @@ _OF_WRITERS = frozenset(("compression", "maxrecordsperfile"))
 
 _DEFAULTS = frozenset({("wholetext", "false")})
 """Options that PySpark sets to what they are anyway."""
+
+_ABOUT_CONNECTIONS = frozenset(
+    """
+    url dbtable driver user password fetchsize querytimeout batchsize numpartitions partitioncolumn lowerbound
+    upperbound pushdownpredicate pushdownaggregate pushdownlimit pushdownoffset pushdowntablesample pushdownjoin
+    """.split()  # noqa: SIM905 - a list of words
+)
+"""Options that say how a database is reached and asked, and change nothing of what its rows mean. Spark makes the
+clauses of `partitioncolumn` itself: it has to be a column, and its bounds numbers or times."""

@@ -3,9 +3,12 @@ package org.apache.spark.sql.headgate
 import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
 import org.apache.hadoop.fs.Path
 import scala.collection.mutable
+import scala.util.Try
 
+import org.apache.spark.Partition
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, ExternalCatalogUtils}
 import org.apache.spark.sql.execution.datasources.{FileIndex, PartitioningAwareFileIndex}
+import org.apache.spark.sql.execution.datasources.jdbc.{JDBCPartition, JDBCRelation}
 import org.apache.spark.sql.types.StructType
 
 /** What a reader has chosen: which columns come from the names of folders, which values stand for what is missing, which
@@ -56,6 +59,15 @@ object Reading {
     result.add(texts(table.partitionColumnNames))
     val options = result.addObject()
     if (!table.provider.forall(_.toLowerCase == "hive")) table.storage.properties.foreach { case (key, value) => options.put(key.toLowerCase, value) }
+  }
+
+  /** Whether a database table is divided by clauses other than those that Spark makes of its `partitionColumn`. */
+  def divided(relation: JDBCRelation): Boolean = {
+    val session = relation.sparkSession.sessionState.conf
+    def made = JDBCRelation.columnPartition(relation.schema, session.resolver, session.sessionLocalTimeZone, relation.jdbcOptions)
+    def clauses(parts: Array[Partition]) = parts.toSeq.map { case JDBCPartition(clause, _) => Option(clause); case _ => Some("?") }
+    val given = clauses(relation.parts)
+    given.exists(_.nonEmpty) && !Try(clauses(made)).toOption.contains(given)
   }
 
   def texts(values: Seq[String]): ArrayNode = {

@@ -31,6 +31,8 @@ object Sources {
           result.put("source", "jdbc")
           result.put("url", jdbc.jdbcOptions.url)
           result.put("name", jdbc.jdbcOptions.tableOrQuery)
+          Reading.options(jdbc.jdbcOptions.parameters.toMap, relation.catalogTable, result)
+          if (Reading.divided(jdbc)) result.put("clauses", true)
         case other =>
           result.put("source", "v1").put("class", other.getClass.getName)
           Reading.options(asked(other), relation.catalogTable, result)
