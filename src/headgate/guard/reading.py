@@ -27,7 +27,7 @@ def _misreadings(
     elif "table" in leaf.facts:
         # Of a table of the catalog these are the options that are not its own. Streams say where it is.
         given = {key: value for key, value in options.items() if key != "basepath" or objects.below(value)}
-        yield from _added(table, given, {}, _HARMLESS - {"recursivefilelookup"})
+        yield from _added(table, given, {}, (_HARMLESS | _OF_WRITERS) - {"recursivefilelookup"})
     elif leaf.facts.get("source") == "files":
         yield from _files(leaf, table, objects, names, columns)
 
@@ -124,8 +124,8 @@ _HARMLESS = frozenset(
 )
 """Options that choose files, and change nothing of what is read from them."""
 
-_OF_WRITERS = frozenset(("compression", "maxrecordsperfile"))
-"""Options of a table that change nothing for whoever reads it."""
+_OF_WRITERS = frozenset(("compression", "maxrecordsperfile", "partitionoverwritemode"))
+"""Options that change nothing for whoever reads; the last one Spark gives to tables of Hive that it converts."""
 
 _DEFAULTS = frozenset({("wholetext", "false")})
 """Options that PySpark sets to what they are anyway."""
