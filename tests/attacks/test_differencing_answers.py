@@ -267,7 +267,7 @@ def test_an_error_in_a_condition_does_not_hide_rows_from_the_comparison(staff) -
 
 
 def test_a_stream_goes_on_and_is_not_compared(staff, tmp_path) -> None:
-    ann = asking(staff)
+    ann = asking(staff, settings=Settings(writable=(str(tmp_path),)))
     stream = ann.readStream.table("staff").groupBy("site").sum("salary")
     sink = stream.writeStream.format("memory").queryName("sums").outputMode("complete")
     drained(sink.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from guarded import USERS, policy, refused, rows
+from guarded import USERS, drained, policy, refused, rows
 
 from headgate.guard import Guard, Settings, Source, session, table_schema
 from headgate.model.schema import StreamCatalog
@@ -49,6 +49,10 @@ def test_read_as_it_is(world, lines) -> None:
         "id int, DEPT string, salary int",  # another key
         "id int, dept int, salary int",  # NULL, as it is no number
         "id int, dept boolean, salary int",
+        "id int, dept timestamp_ntz, salary int",
+        "id int, dept binary, salary int",
+        "id int, dept array<string>, salary int",
+        "id int, dept string collate UTF8_LCASE, salary int",
     ],
 )
 def test_a_schema_that_makes_the_department_disappear(world, lines, schema) -> None:
@@ -105,6 +109,176 @@ def test_a_table_that_is_also_read_as_text(world) -> None:
     assert rows(ann.table("parquet_lines")) == []
     with refused("are not read as `text`"):
         ann.read.text(str(world.folder / "parquet_lines")).collect()
+
+
+# Columns whose values are in the names of folders.
+
+
+@pytest.fixture(scope="module")
+def divided(world):
+    """A guarded session with a table of the catalog that is divided by department, and where its files are."""
+    folder = world.folder / "divided"
+    frame = world.spark.createDataFrame([(1, "A", 50), (3, "B", 100)], "id int, dept string, salary int")
+    frame.write.mode("overwrite").partitionBy("dept").option("path", str(folder)).saveAsTable("divided")
+    ann = world.session("ann", POLICIES.replace("[live]", "[divided]"), tables=("divided",))
+    return ann, str(folder)
+
+
+DIVIDED = "id int, dept string, salary int"
+
+
+def test_a_divided_table_is_read_by_its_path(divided) -> None:
+    ann, path = divided
+    assert rows(ann.table("divided").select("id", "salary")) == [(1, 50)]
+    assert rows(ann.read.parquet(path).select("id", "salary")) == [(1, 50)]
+    assert rows(ann.read.schema(DIVIDED).parquet(path).select("id", "salary")) == [(1, 50)]
+    of_one = ann.read.schema(DIVIDED).option("basePath", path).parquet
+    assert rows(of_one(f"{path}/dept=A").select("id", "salary")) == [(1, 50)]
+    assert rows(of_one(f"{path}/dept=B").select("id", "salary")) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "below"),
+    [
+        ({}, "/dept=B"),
+        ({}, "/*"),
+        ({}, "/dept=B/*.parquet"),
+        ({"basePath": "PATH/dept=B"}, "/dept=B"),
+        ({"recursiveFileLookup": "true"}, ""),
+        ({"recursiveFileLookup": "true", "basePath": "PATH"}, "/dept=B"),
+    ],
+)
+def test_a_path_that_leaves_a_column_of_folders_out(divided, options, below) -> None:
+    ann, path = divided
+    read = ann.read.options(**{key: value.replace("PATH", path) for key, value in options.items()})
+    with refused("the folders of `divided` hold its column `dept`"):
+        read.schema(DIVIDED).parquet(path + below).select("id", "salary").collect()
+
+
+def test_a_stream_that_leaves_a_column_of_folders_out(divided) -> None:
+    ann, path = divided
+    stream = ann.readStream.schema(DIVIDED).option("recursiveFileLookup", True).parquet(path)
+    query = stream.writeStream.format("memory").queryName("left_out").trigger(availableNow=True).start()
+    with pytest.raises(Exception, match="the folders of `divided` hold its column `dept`"):
+        query.awaitTermination(120)
+
+
+def test_a_stream_of_a_divided_table(divided) -> None:
+    ann, path = divided
+    for name, stream in (
+        ("by_name", ann.readStream.table("divided")),
+        ("by_path", ann.readStream.schema(DIVIDED).parquet(path)),
+    ):
+        drained(stream.writeStream.format("memory").queryName(f"divided_{name}").trigger(availableNow=True).start())
+        assert rows(ann.table(f"divided_{name}").select("id", "dept")) == [(1, "A")]
+
+
+@pytest.mark.parametrize(("key", "value"), [("recursiveFileLookup", "true"), ("basePath", "PATH/dept=B")])
+def test_a_divided_table_of_the_catalog_is_read_by_its_folders(divided, key, value) -> None:
+    ann, path = divided
+    with refused(f"the option `{key.lower()}` is not allowed"):
+        ann.read.option(key, value.replace("PATH", path)).table("divided").select("id", "salary").collect()
+
+
+def test_a_part_of_a_divided_table_that_is_in_another_folder(world) -> None:
+    folder = world.folder / "odd"
+    world.spark.sql(f"CREATE TABLE odd ({DIVIDED}) USING parquet PARTITIONED BY (dept) LOCATION '{folder}'")
+    world.spark.sql(f"ALTER TABLE odd ADD PARTITION (dept = 'B') LOCATION '{folder}/elsewhere'")
+    world.spark.sql("INSERT INTO odd PARTITION (dept = 'B') VALUES (3, 100)")
+    ann = world.session("ann", POLICIES.replace("[live]", "[odd]"), tables=("odd",))
+    assert rows(ann.table("odd")) == []
+    with refused("the folders of `odd` hold its column `dept`"):
+        ann.read.schema(DIVIDED).parquet(f"{folder}/elsewhere").select("id", "salary").collect()
+
+
+def test_a_folder_of_a_source_that_holds_a_column(world, tmp_path) -> None:
+    (tmp_path / "live" / "dept=B").mkdir(parents=True)
+    line = {"id": 3, "salary": 100, "value": "y"}
+    (tmp_path / "live" / "dept=B" / "part.json").write_text(json.dumps(line))
+    read = reader(world, tmp_path / "live").schema(SCHEMA)
+    assert rows(read.json(str(tmp_path / "live")).select("id", "salary")) == []
+    with refused("the folders of `live` hold its column `dept`"):
+        read.json(str(tmp_path / "live" / "dept=B")).select("id", "salary").collect()
+    with refused("the folders of `live` hold its column `dept`"):
+        read.option("recursiveFileLookup", True).json(str(tmp_path / "live")).select("id", "salary").collect()
+
+
+# Types.
+
+
+def test_a_type_that_numbers_do_not_fit_into(world) -> None:
+    world.table("numbers", [(44, 1), (300, 2)], "id int, salary int")
+    small = policy("small", "object: {tables: [numbers], where: id <= 100}, allow: [read]")
+    ann = world.session("ann", small, tables=("numbers",))
+    path = str(world.folder / "numbers")
+    assert rows(ann.read.schema("id int, salary int").parquet(path)) == [(44, 1)]
+    for kind in ("tinyint", "smallint"):
+        with refused("no use of `numbers` is allowed"):
+            ann.read.schema(f"id {kind}, salary int").parquet(path).select("salary").collect()
+
+
+def test_types_that_policies_have_no_word_for_are_read_as_they_are(world) -> None:
+    columns = "id tinyint, price decimal(7,2), tags array<string>, part struct<a: int, b: string>"
+    world.table("odd_types", [], columns)
+    every = policy("every", "object: {tables: [odd_types]}, allow: [read]")
+    ann = world.session("ann", every, tables=("odd_types",))
+    path = str(world.folder / "odd_types")
+    assert rows(ann.read.schema(columns).parquet(path)) == []
+    assert rows(ann.read.parquet(path)) == []
+    with refused("no use of `odd_types` is allowed"):
+        ann.read.schema(columns.replace("(7,2)", "(5,0)")).parquet(path).select("price").collect()
+
+
+def test_a_value_of_the_users_for_what_is_missing(world, tmp_path) -> None:
+    (tmp_path / "live").mkdir()
+    (tmp_path / "live" / "part.json").write_text('{"id": 3, "salary": 100}')
+    marked = world.spark.createDataFrame([], SCHEMA).schema
+    marked["dept"].metadata = {"EXISTS_DEFAULT": "'A'", "CURRENT_DEFAULT": "'A'"}
+    with refused("the column `dept` of `live` is read with a value for what is missing"):
+        reader(world, tmp_path / "live").schema(marked).json(str(tmp_path / "live")).collect()
+
+
+# Options that a user adds, or leaves out.
+
+
+@pytest.fixture(scope="module")
+def separated(world):
+    """A session with a CSV table of the catalog that has options of its own, and where its files are."""
+    folder = world.folder / "separated"
+    frame = world.spark.createDataFrame([("1", "A", 50), ("3", "B", 100)], "id string, dept string, salary int")
+    writer = frame.write.mode("overwrite").format("csv").option("sep", ";").option("compression", "gzip")
+    writer.option("path", str(folder)).saveAsTable("separated")
+    ann = world.session("ann", POLICIES.replace("[live]", "[separated]"), tables=("separated",))
+    return ann, str(folder)
+
+
+@pytest.mark.parametrize(("key", "value"), [("nullValue", "B"), ("escape", "B"), ("comment", "1")])
+def test_options_with_a_table_of_the_catalog(separated, key, value) -> None:
+    ann, _ = separated
+    assert rows(ann.table("separated").select("id", "salary")) == [("1", 50)]
+    assert rows(ann.read.option("sep", ";").table("separated").select("id", "salary")) == [("1", 50)]
+    with refused(f"the option `{key.lower()}` is not allowed"):
+        ann.read.option(key, value).table("separated").select("id", "salary").collect()
+    with refused(f"the option `{key.lower()}` is not allowed"):
+        ann.sql(f"SELECT id, salary FROM separated WITH (`{key}` = '{value}')").collect()
+
+
+def test_options_of_a_table_are_not_left_out(separated) -> None:
+    ann, path = separated
+    read = ann.read.schema("id string, dept string, salary int")
+    with refused("the files of `separated` are read with the option `sep`"):
+        read.csv(path).select("id").collect()
+    assert rows(read.option("sep", ";").csv(path).select("id", "salary")) == [("1", 50)]
+
+
+def test_options_of_a_source_are_not_left_out(world, tmp_path) -> None:
+    folder = tmp_path / "csv"
+    folder.mkdir()
+    (folder / "part.csv").write_text("\n".join(";".join(map(str, one.values())) for one in LINES))
+    read = reader(world, folder, "csv", sep=";").schema(SCHEMA)
+    with refused("the files of `live` are read with the option `sep`"):
+        read.csv(str(folder)).select("id").collect()
+    assert rows(read.option("sep", ";").csv(str(folder)).select("id", "salary")) == [(1, 50)]
 
 
 def test_what_is_written_is_masked(world, tmp_path) -> None:

@@ -172,7 +172,7 @@ def test_state_and_results_of_a_stream_hold_nothing_hidden(world, tmp_path) -> N
         catalog,
         parse_policies(f"version: 1\npolicies:\n{some}", catalog),
         world.guard(None).users,
-        Settings({"words": Source(path=str(tmp_path / "in"))}),
+        Settings({"words": Source(path=str(tmp_path / "in"))}, writable=(str(tmp_path),)),
     )
     ann = session("ann", guard, world.spark)
     counts = ann.readStream.text(str(tmp_path / "in")).groupBy("value").count()

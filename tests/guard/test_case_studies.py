@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from guarded import USERS, physical, policy, rows
+from guarded import USERS, physical, policy, refused, rows
 from pyspark.ml.clustering import KMeans
 from pyspark.ml.feature import VectorAssembler
 from pyspark.sql import DataFrame
@@ -206,3 +207,77 @@ def test_a_query_inside_the_database_is_not_the_table(spark, database, table) ->
     ann = session("ann", company(database, spark), spark)
     with pytest.raises(Exception, match=r"is not known|does not exist"):
         ann.read.format("jdbc").options(url=database, dbtable=table, driver=DERBY).load().collect()
+
+
+def asked(ann: Any, database: str, **options: str) -> DataFrame:
+    return ann.read.format("jdbc").options(url=database, dbtable="customer", driver=DERBY, **options).load()
+
+
+def test_clauses_of_the_users_are_not_put_to_a_database(spark, database) -> None:
+    """Spark writes `WHERE (policy) AND (clause)`, so that a clause could take the brackets apart."""
+    ann = session("ann", company(database, spark), spark)
+    read = {"properties": {"driver": DERBY}}
+    for clauses in (["1=1) OR (1=1"], ["id < 12", "id >= 12"]):
+        with refused("`predicates` are not allowed for `customer`; use `partitionColumn`"):
+            ann.read.jdbc(database, "customer", predicates=clauses, **read).collect()
+    beside = ann.read.options(partitionColumn="ID", lowerBound="5", upperBound="16", numPartitions="2")
+    with refused("`predicates` are not allowed"):
+        beside.jdbc(database, "customer", predicates=["1=1) OR (1=1", "1=0"], **read).collect()
+
+
+def test_a_database_is_read_in_parts(spark, database) -> None:
+    ann = session("ann", company(database, spark), spark)
+    parts = {"partitionColumn": "ID", "lowerBound": "5", "upperBound": "16", "numPartitions": "3", "fetchsize": "2"}
+    frame = asked(ann, database, **parts)
+    assert frame.rdd.getNumPartitions() == 3
+    assert [row[0] for row in rows(frame)] == list(range(11, 16))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("sessionInitStatement", "SET SCHEMA other"),
+        ("customSchema", "ID string"),
+        ("hint", "/*+ first */"),
+        ("preferTimestampNTZ", "true"),
+        ("connectionProvider", "basic"),
+        ("territory", "de_DE"),
+    ],
+)
+def test_options_that_change_what_a_database_answers(spark, database, key, value) -> None:
+    ann = session("ann", company(database, spark), spark)
+    with refused(f"the option `{key.lower()}` is not allowed for `customer`; an administrator has to"):
+        asked(ann, database, **{key: value}).collect()
+
+
+def test_parameters_that_are_added_to_an_address(spark, database) -> None:
+    ann = session("ann", company(database, spark), spark)
+    for more in (";territory=de_DE", ";create=true;territory=de_DE"):
+        with refused("is not known"):
+            asked(ann, database.partition(";")[0] + more).collect()
+    assert len(rows(asked(ann, database + ";user=app"))) == 5
+
+
+def test_options_of_a_source_that_is_a_database_must_be_given(spark, database) -> None:
+    guard = company(database, spark)
+    source = replace(guard.settings.sources["customer"], options={"sessionInitStatement": "VALUES 1", "user": "app"})
+    guard = Guard(guard.catalog, guard.policies, USERS, Settings({"customer": source}))
+    ann = session("ann", guard, spark)
+    assert len(rows(asked(ann, database, sessionInitStatement="VALUES 1", user="app"))) == 5
+    with refused("`customer` is read with the option `user`"):
+        asked(ann, database, sessionInitStatement="VALUES 1", user="APP").collect()
+    with refused("`customer` is read with the option `sessioninitstatement`"):
+        asked(ann, database, user="app").collect()
+
+
+def test_options_with_a_database_table_of_the_catalog(world, database) -> None:
+    spark = world.spark
+    spark.sql("DROP TABLE IF EXISTS customers")
+    named = f"url '{database}', dbtable 'customer', driver '{DERBY}', customSchema 'ID int, NAME string'"
+    spark.sql(f"CREATE TABLE customers USING jdbc OPTIONS ({named})")
+    some = policy("some", "object: {tables: [customers], where: id > 10}, allow: [read]")
+    guard = world.guard(some, tables=("customers",))
+    assert len(rows(session("ann", guard, spark).read.option("fetchsize", "2").table("customers"))) == 5
+    ann = session("ann", guard, spark)  # a session keeps the relation as it was first asked for
+    with refused("the option `sessioninitstatement` is not allowed for `customers`"):
+        ann.read.option("sessionInitStatement", "VALUES 1").table("customers").collect()

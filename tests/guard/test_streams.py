@@ -24,9 +24,9 @@ FIRST, SECOND = ["Fund", "Association"], ["Fund", "Association", "Insurance"]
 """The groups of words that the paper sends."""
 
 
-def words_guard(spark: Any, text: str, source: Source) -> Guard:
+def words_guard(spark: Any, text: str, source: Source, *writable: str) -> Guard:
     catalog = StreamCatalog([table_schema("words", spark.createDataFrame([("a",)], "value string").schema)])
-    return Guard(catalog, policies(catalog, text), USERS, Settings({"words": source}))
+    return Guard(catalog, policies(catalog, text), USERS, Settings({"words": source}, writable=writable))
 
 
 def policies(catalog: StreamCatalog, text: str) -> PolicySet:
@@ -145,7 +145,7 @@ def test_what_foreach_batch_gets_is_guarded(spark, tmp_path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / "1.txt").write_text("\n".join(SECOND))
-    ann = session("ann", words_guard(spark, NO_FUND, Source(path=str(folder))), spark)
+    ann = session("ann", words_guard(spark, NO_FUND, Source(path=str(folder)), str(tmp_path)), spark)
     seen: list[str] = []
     query = ann.readStream.text(str(folder)).writeStream.foreachBatch(
         lambda frame, _: seen.extend(row.value for row in frame.collect())

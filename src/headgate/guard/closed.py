@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from headgate.guard.objects import Objects, plain_path
+from headgate.guard.objects import Objects
 from headgate.guard.plan import Description, Expression, Node
+from headgate.guard.reading import misread
 from headgate.guard.settings import NO_TIME, Settings
+from headgate.guard.streams import Checkpoints, stream_objections, unwritable
 from headgate.guard.vocabulary import (
     ADMINISTRATORS_ONLY,
     AGGREGATE_FUNCTIONS,
@@ -20,6 +22,7 @@ from headgate.guard.vocabulary import (
     RANKING,
     ROW_EXPRESSIONS,
     SINKS,
+    STREAM_START,
     WRITES,
     setting_allowed,
 )
@@ -32,10 +35,15 @@ _LIBRARIES = ("org.apache.spark.ml.", "org.apache.spark.mllib.", "org.graphframe
 
 
 def objections(
-    description: Description, user: User, objects: Objects, catalog: StreamCatalog, settings: Settings
+    description: Description,
+    user: User,
+    objects: Objects,
+    catalog: StreamCatalog,
+    settings: Settings,
+    checkpoints: Checkpoints,
 ) -> Iterator[str]:
     """Everything in a plan that is not on the lists, as messages."""
-    check = _Check(description.names, user, objects, catalog, settings)
+    check = _Check(description.names, user, objects, catalog, settings, checkpoints)
     for key, value in description.settings.items():
         if not setting_allowed(key, value):
             yield f"the setting `{key}` may not be changed; reset it, or ask an administrator to set it for all"
@@ -55,12 +63,14 @@ class _Check:
         objects: Objects,
         catalog: StreamCatalog,
         settings: Settings,
+        checkpoints: Checkpoints,
     ) -> None:
         self.names = names
         self.user = user
         self.objects = objects
         self.catalog = catalog
         self.settings = settings
+        self.checkpoints = checkpoints
         self.administrator = user.id in settings.administrators
 
     def node(self, node: Node) -> Iterator[str]:
@@ -70,7 +80,9 @@ class _Check:
             if not self.administrator:
                 yield "the plan of a running stream shows policies and files; explain its DataFrame instead"
         elif node.name in WRITES:
-            yield from self._write(node)
+            yield from unwritable(node, self.user, self.settings)
+        elif node.name == STREAM_START:
+            yield from stream_objections(node, self.user, self.settings, self.checkpoints)
         elif node.name not in NODES and not _brought_along(node):
             yield f"`{node.name}` is not among the operations that the guard understands"
         elif node.name == "View" and _is_global(node.facts["name"]):
@@ -79,14 +91,14 @@ class _Check:
             yield f"{_source_text(node)} is not known; an administrator has to say which table of the policies it is"
         elif node.name in GOVERNED and node.out and (problem := self._misread(node)):
             yield problem
-        elif node.name in GOVERNED and not node.out and node.facts.get("class") not in SINKS:
+        elif node.name in GOVERNED and not node.out and node.facts.get("class", "").removesuffix("$") not in SINKS:
             yield f"{_source_text(node)} is not a sink that the guard knows"
 
     def _misread(self, node: Node) -> str | None:
         table = self.objects.object_of(node)
         assert table is not None
         columns = tuple(one for one in self.catalog.stream(table).names if one != NO_TIME)
-        return self.objects.misread(node, tuple(self.names[one] for one in node.out), columns)
+        return misread(node, self.objects, tuple(self.names[one] for one in node.out), columns)
 
     def _command(self, node: Node) -> Iterator[str]:
         if node.name in ("SetCommand", "ResetCommand"):
@@ -104,14 +116,6 @@ class _Check:
             yield "what is kept in memory belongs to all sessions; let go of your own frames and temporary views"
         elif node.facts.get("extended"):
             yield "DESCRIBE EXTENDED shows where files are; leave EXTENDED out"
-
-    def _write(self, node: Node) -> Iterator[str]:
-        path = node.facts.get("path")
-        parts = plain_path(path) if path else ()
-        allowed = [plain_path(one) for one in self.settings.writable]
-        if "table" in node.facts or not any(parts[: len(one)] == one for one in allowed):
-            where = f"`{path}`" if path else "this sink"
-            yield f"writing to {where} is not allowed; an administrator has to add a folder to `writable`"
 
     def expression(self, one: Expression) -> Iterator[str]:
         match one.kind:

@@ -12,6 +12,7 @@ from headgate.decision.index import PolicyIndex
 from headgate.guard.lower import Columns, NotLoweredError, Term, call, columns_by_id, lower, masked_term
 from headgate.guard.plan import Node
 from headgate.guard.purposes import Use
+from headgate.guard.schema import exact_type
 from headgate.guard.vocabulary import COMPUTE
 from headgate.model.datatype import DataType
 from headgate.model.duration import Extent
@@ -135,7 +136,7 @@ class Compliance:
             for one in leaf.out
             if (column := schema.find(names[one])) is not None
             and fits(column.type, types[one])
-            and (not by_path or column.name == names[one])
+            and (not by_path or (column.name == names[one] and exact_type(column) == types[one]))
         }
         ids = {name.lower(): one for one, name in known.items()}
         wanted = dict.fromkeys(_wanted(uses, known, counted or not uses))

@@ -19,13 +19,14 @@ from headgate.decision.decide import Decider
 from headgate.errors import FAILURES, InputError, UnknownNameError
 from headgate.guard.closed import objections
 from headgate.guard.compliance import Access, Compliance
-from headgate.guard.objects import Objects
+from headgate.guard.objects import Layout, Objects
 from headgate.guard.outcome import Notification, Outcome, Tell, explanation_lines, refusal_text
 from headgate.guard.plan import Description, Node, read_description
 from headgate.guard.purposes import Purposes, Use, analyse
 from headgate.guard.recipe import Recipe, write_recipe
 from headgate.guard.settings import Settings
-from headgate.guard.vocabulary import ADMINISTRATORS_ONLY, COMMANDS, GOVERNED
+from headgate.guard.streams import Checkpoints
+from headgate.guard.vocabulary import ADMINISTRATORS_ONLY, COMMANDS, GOVERNED, STREAM_START
 from headgate.model.closest import closest
 from headgate.model.schema import StreamCatalog
 from headgate.model.subject import User
@@ -72,6 +73,7 @@ class Guard:
         self.id = uuid4().hex
         self._changing = Lock()
         self.objects = Objects(self.catalog.names, self.settings.sources)
+        self.checkpoints = Checkpoints()
         self.outcomes: deque[Outcome] = deque(maxlen=KEPT)
         self.notifications: deque[Notification] = deque(maxlen=KEPT)
         for name in self.settings.sources:
@@ -89,10 +91,17 @@ class Guard:
         decider = Decider(policies, self.catalog)
         return _Version(decider, Compliance(decider), policies.defaults if policies else Defaults())
 
-    def settle(self, name: str, location: str, provider: str) -> None:
-        """Note where a catalog table's files are."""
+    def settle(
+        self,
+        name: str,
+        location: str,
+        provider: str,
+        partitions: tuple[str, ...] = (),
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        """Note where a catalog table's files are, and how they are to be read."""
         with self._changing:
-            if self.objects.settle(name, location, provider):
+            if self.objects.settle(name, location, Layout(provider.lower(), partitions, dict(options or {}))):
                 # INVARIANT: what was decided while the place was not known is decided again.
                 self._version = replace(self._version, answers={})
 
@@ -166,10 +175,11 @@ class Guard:
             return _Decided(None, environment, Outcome(name, False, (f"the decision failed: {message}",)))
 
     def _decide(self, description: Description, user: User, environment: Environment, version: _Version) -> _Decided:
-        refused = tuple(dict.fromkeys(objections(description, user, self.objects, self.catalog, self.settings)))
+        found = objections(description, user, self.objects, self.catalog, self.settings, self.checkpoints)
+        refused = tuple(dict.fromkeys(found))
         if refused:
             return _Decided(user, environment, Outcome(user.id, False, refused))
-        command = description.root.name in COMMANDS | ADMINISTRATORS_ONLY
+        command = description.root.name in COMMANDS | ADMINISTRATORS_ONLY | {STREAM_START}
         purposes = analyse(description)
         accesses = dict(self._accesses(description, purposes, user, environment, version.compliance))
         on_assist_denied = version.defaults.on_assist_denied if version.decider.policies else AssistDenied.REFUSE

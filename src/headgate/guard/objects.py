@@ -20,8 +20,8 @@ DEFAULT_NAMESPACE = ("spark_catalog", "default")
 class Source:
     """Where a table of the policies is found when it is not in Spark's catalog; all that is given must agree.
 
-    Files are read as `format` says, with the `options` given here; without a format as Parquet, ORC or JSON, or as text
-    if the table is nothing but lines.
+    Files are read as `format` says, with just the `options` given here; without a format as Parquet, ORC or JSON, or as
+    text if the table is nothing but lines.
 
     >>> Source(path="/data/words").kind, Source(format="socket", options={"host": "localhost", "port": "9999"}).kind
     ('files', 'socket')
@@ -38,6 +38,15 @@ class Source:
         return "files" if self.path is not None else "jdbc" if self.url is not None else self.format or ""
 
 
+@dataclass(frozen=True)
+class Layout:
+    """How a table's files are to be read: format, columns that are in the names of folders, options."""
+
+    format: str | None = None
+    partitions: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
 class Objects:
     """What the leaves of plans are called in the policies."""
 
@@ -45,16 +54,16 @@ class Objects:
         self._tables = {normal_name(name): name for name in tables}
         self._sources = dict(sources or {})
         self._places = {plain_path(one.path): name for name, one in self._sources.items() if one.path is not None}
-        self._formats = {name: one.format for name, one in self._sources.items() if one.format is not None}
+        self._layouts = {name: Layout(one.format, (), one.options) for name, one in self._sources.items()}
 
-    def settle(self, name: str, location: str, provider: str) -> bool:
+    def settle(self, name: str, location: str, layout: Layout) -> bool:
         """Note where a catalog table's files are, so that they are the table however they are read. True for news."""
         found = self._tables.get(normal_name(name))
-        place, format_name = plain_path(location), provider.lower()
-        if found is None or (self._places.get(place) == found and self._formats.get(found) == format_name):
+        place = plain_path(location)
+        if found is None or (self._places.get(place) == found and self._layouts.get(found) == layout):
             return False
         self._places[place] = found
-        self._formats[found] = format_name
+        self._layouts[found] = layout
         return True
 
     def table(self, name: str) -> str | None:
@@ -75,49 +84,35 @@ class Objects:
                 return self._by_options(facts["class"], facts["options"])
         return None
 
-    def misread(self, leaf: Node, names: tuple[str, ...], columns: tuple[str, ...]) -> str | None:
-        """What is wrong with how files are read, if they are not read as the table they are.
+    def layout(self, table: str) -> Layout:
+        """How the table's files are to be read."""
+        return self._layouts.get(table, Layout())
 
-        A user who reads files by path chooses format, schema and options. `columns` are the table's, `names` those
-        that were asked for: read another way, the words of a policy would speak of other values.
-        """
-        if "table" in leaf.facts or leaf.facts.get("source") != "files":
-            return None
-        table = self.object_of(leaf)
-        used = _FILE_FORMATS.get(leaf.facts["format"], leaf.facts["format"].lower())
-        wanted = self._formats.get(table or "")
-        only_lines = [one.lower() for one in columns] == ["value"]
-        if used != wanted and (wanted is not None or used not in _BY_NAME | ({"text"} if only_lines else set())):
-            return f"the files of `{table}` are not read as `{used}`"
-        if used == "csv" and names != columns[: len(names)]:
-            return f"the columns of `{table}` are {', '.join(columns)}, in this order"
-        given = self._sources[table].options if table in self._sources else {}
-        for key, value in leaf.facts.get("options", {}).items():
-            if key == "basepath" and table is not None and self._by_path(value) == table:
-                continue
-            agreed = {name.lower(): text for name, text in given.items()}.get(key)
-            if key not in _HARMLESS and (key, value) not in _DEFAULTS and value != agreed:
-                return f"the option `{key}` is not allowed for `{table}`"
-        return None
+    def below(self, path: str) -> tuple[str, ...]:
+        """The folders of a path that are inside of a table's place."""
+        parts = plain_path(path)
+        place = self._place(parts)
+        return parts[len(place) :] if place is not None else parts
 
     def _by_paths(self, paths: Iterable[str]) -> str | None:
         """All paths must lie in one and the same place: a read across two tables is neither."""
-        found = {self._by_path(path) for path in paths}
+        found = {self.by_path(path) for path in paths}
         return found.pop() if len(found) == 1 else None
 
-    def _by_path(self, path: str) -> str | None:
-        parts = plain_path(path)
-        for length in range(len(parts), 0, -1):
-            if parts[:length] in self._places:
-                return self._places[parts[:length]]
-        return None
+    def by_path(self, path: str) -> str | None:
+        """The table in whose place a path lies."""
+        place = self._place(plain_path(path))
+        return self._places[place] if place is not None else None
+
+    def _place(self, parts: tuple[str, ...]) -> tuple[str, ...] | None:
+        lengths = range(len(parts), 0, -1)
+        return next((parts[:length] for length in lengths if parts[:length] in self._places), None)
 
     def _by_address(self, url: str, name: str) -> str | None:
         for key, source in self._sources.items():
             if source.url is None or source.table is None:
                 continue
-            same = url == source.url or (url.startswith(source.url) and url[len(source.url)] in ";?&")
-            if same and name.strip().strip('"`').lower() == source.table.lower():
+            if _same_address(url, source.url) and name.strip().strip('"`').lower() == source.table.lower():
                 return key
         return None
 
@@ -138,26 +133,27 @@ _FORMATS = {
     "org.apache.spark.sql.kafka010.KafkaRelation": "kafka",  # read at once, not as a stream
 }
 
-_FILE_FORMATS = {
-    "ParquetFileFormat": "parquet",
-    "OrcFileFormat": "orc",
-    "JsonFileFormat": "json",
-    "CSVFileFormat": "csv",
-    "TextFileFormat": "text",
-}
-_BY_NAME = frozenset(("parquet", "orc", "json"))
-"""Formats in which a column is found by its name, so that a user's schema cannot call one column another."""
 
-_HARMLESS = frozenset(
+_PARAMETER = re.compile(r"[;?&](\w+)=[\w.@-]*")
+_ABOUT_CONNECTIONS = frozenset(("create", "user", "password", "ssl", "sslmode", "usessl", "requiressl", "encrypt"))
+"""Parameters that may be added to an address; `create` makes a database only where there is none."""
+
+
+def _same_address(url: str, known: str) -> bool:
+    """Whether an address is the known one, perhaps with parameters that do not change what is read.
+
+    >>> _same_address("jdbc:derby:company;create=true", "jdbc:derby:company")
+    True
+    >>> _same_address("jdbc:h2:company;INIT=DROP VIEW customer", "jdbc:h2:company")
+    False
+    >>> _same_address("jdbc:hive2://host/company;user=a#x=b", "jdbc:hive2://host/company")
+    False
     """
-    path paths maxfilespertrigger maxbytespertrigger latestfirst maxfileage filenameonly pathglobfilter
-    recursivefilelookup __globpaths__ mergeschema modifiedbefore modifiedafter maxcachedfiles discardcachedinputratio
-    """.split()  # noqa: SIM905 - a list of words
-)
-"""Options that choose files, and change nothing of what is read from them."""
-
-_DEFAULTS = frozenset({("wholetext", "false")})
-"""Options that PySpark sets to what they are anyway."""
+    if not url.startswith(known):
+        return False
+    rest = url[len(known) :]
+    found = list(_PARAMETER.finditer(rest))
+    return "".join(one[0] for one in found) == rest and all(one[1].lower() in _ABOUT_CONNECTIONS for one in found)
 
 
 def normal_name(name: str) -> tuple[str, ...]:

@@ -132,10 +132,18 @@ SINKS = frozenset(
         "streaming.sources.MemorySink",
         "streaming.ConsoleTable",
         "streaming.sources.ConsoleTable",
+        "streaming.sources.ForeachBatchSink",
         "datasources.noop.NoopTable",
     )
 )
-"""Tables that a stream may be written to without a grant: they show it to the user, or throw it away."""
+"""Sinks that a stream may be written to without a grant: they show it to the user, or throw it away. `foreachBatch`
+gets frames of the user's; through Connect it is not let in."""
+
+FILE_SINKS = frozenset(
+    f"org.apache.spark.sql.execution.streaming.{name}" for name in ("FileStreamSink", "sinks.FileStreamSink")
+)
+STREAM_START = "StreamStart"
+"""A stream that is about to be started; what it reads is decided on in each micro-batch."""
 
 FUSING = {
     "Count": "count",

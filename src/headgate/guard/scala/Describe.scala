@@ -70,6 +70,7 @@ class Describe(numbers: Numbers) {
       result.put("temporary", v.isTempView)
     // How rows that are there already are divided and ordered, is said by expressions too; nothing is done with them.
     case _: LogicalRDD =>
+    case start: StreamStart => Streams.describe(start, result)
     case leaf: LeafNode => Sources.describe(leaf, result); rest(plan, result)
     case command: Command => Sources.describeCommand(command, result); rest(plan, result)
     case _ => rest(plan, result)

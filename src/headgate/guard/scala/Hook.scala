@@ -46,6 +46,7 @@ case class Binding(guard: String, user: String, settings: Map[String, String], a
 class GuardExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectPlanNormalizationRule(session => new GuardRule(session))
+    extensions.injectCheckRule(session => Streams.check(session))
     extensions.injectOptimizerRule(_ => PushLeakproof)
     extensions.injectOptimizerRule(_ => NarrowCells)
     extensions.injectPlannerStrategy(_ => PlanBarrier)
@@ -231,7 +232,7 @@ object Hook {
       val identifier = state.sqlParser.parseTableIdentifier(name)
       if (state.catalog.tableExists(identifier)) {
         val table = state.catalog.getTableMetadata(identifier)
-        table.storage.locationUri.foreach(uri => found.putArray(name).add(uri.toString).add(Sources.format(table)))
+        table.storage.locationUri.foreach(uri => Reading.place(table, uri.toString, found.putArray(name)))
       }
     }
     json.writeValueAsString(found)
@@ -248,7 +249,7 @@ object Hook {
     description.put("guard", binding.guard).put("user", binding.user)
     val changed = description.putObject("settings")
     val now = session.sessionState.conf.getAllConfs - TICKET
-    now.foreach { case (key, value) => if (!binding.settings.get(key).contains(value)) changed.put(key, value) }
+    now.foreach { case (key, value) => if (!binding.settings.get(key).orElse(Streams.usual(key)).contains(value)) changed.put(key, value) }
     json.writeValueAsString(description)
   }
 

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.headgate
 
-import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
+import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
@@ -23,18 +23,19 @@ object Sources {
       relation.relation match {
         case files: HadoopFsRelation =>
           result.put("source", "files")
-          result.set[ArrayNode]("paths", texts(files.location.rootPaths.map(_.toString)))
+          result.set[ArrayNode]("paths", Reading.texts(files.location.rootPaths.map(_.toString)))
           result.put("format", Names.of(files.fileFormat))
-          val known = result.putObject("options")
-          if (relation.catalogTable.isEmpty) files.options.foreach { case (key, value) => known.put(key.toLowerCase, value) }
+          Reading.options(files.options, relation.catalogTable, result)
+          if (relation.catalogTable.isEmpty) Reading.describe(files.location, files.dataSchema, result)
         case jdbc: JDBCRelation =>
           result.put("source", "jdbc")
           result.put("url", jdbc.jdbcOptions.url)
           result.put("name", jdbc.jdbcOptions.tableOrQuery)
+          Reading.options(jdbc.jdbcOptions.parameters.toMap, relation.catalogTable, result)
+          if (Reading.divided(jdbc)) result.put("clauses", true)
         case other =>
           result.put("source", "v1").put("class", other.getClass.getName)
-          val known = result.putObject("options")
-          asked(other).foreach { case (key, value) => known.put(key.toLowerCase, value) }
+          Reading.options(asked(other), relation.catalogTable, result)
       }
     case relation: HiveTableRelation =>
       result.put("source", "hive")
@@ -74,12 +75,12 @@ object Sources {
     result.put("class", table.getClass.getName)
     result.put("name", table.name())
     identifier.foreach(one => result.put("table", (one.namespace() :+ one.name()).mkString(".")))
-    val known = result.putObject("options")
-    options.asCaseSensitiveMap().asScala.foreach { case (key, value) => known.put(key.toLowerCase, value) }
+    Reading.options(options.asCaseSensitiveMap().asScala.toMap, None, result)
     table match {
       case files: FileTable =>
         result.put("source", "files").put("format", files.formatName)
-        result.set[ArrayNode]("paths", texts(files.fileIndex.rootPaths.map(_.toString)))
+        result.set[ArrayNode]("paths", Reading.texts(files.fileIndex.rootPaths.map(_.toString)))
+        if (identifier.isEmpty) Reading.describe(files.fileIndex, files.dataSchema, result)
       case jdbc: JDBCTable =>
         result.put("source", "jdbc")
         result.put("url", jdbc.jdbcOptions.url)
@@ -104,11 +105,5 @@ object Sources {
       result.put("path", write.outputPath.toString)
       write.catalogTable.foreach(table(_, result))
     case _ =>
-  }
-
-  private def texts(values: Seq[String]): ArrayNode = {
-    val result = JsonNodeFactory.instance.arrayNode()
-    values.foreach(result.add(_))
-    result
   }
 }

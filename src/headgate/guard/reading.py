@@ -1,0 +1,140 @@
+"""How a table is read: format, columns, folders and options, of which a reader who names files chooses all.
+
+Read in another way than the table is, a column would hold other values than those that the words of a policy speak of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from headgate.guard.objects import Objects
+from headgate.guard.plan import Node
+
+
+def misread(leaf: Node, objects: Objects, names: tuple[str, ...], columns: tuple[str, ...]) -> str | None:
+    """What is wrong with how a table is read. `columns` are the table's, `names` those that were asked for."""
+    table = objects.object_of(leaf)
+    assert table is not None
+    return next(_misreadings(leaf, table, objects, names, columns), None)
+
+
+def _misreadings(
+    leaf: Node, table: str, objects: Objects, names: tuple[str, ...], columns: tuple[str, ...]
+) -> Iterator[str]:
+    options: Mapping[str, str] = leaf.facts.get("options", {})
+    if leaf.facts.get("source") == "jdbc":
+        yield from _database(leaf, table, objects)
+    elif "table" in leaf.facts:
+        # Of a table of the catalog these are the options that are not its own. Streams say where it is.
+        given = {key: value for key, value in options.items() if key != "basepath" or objects.below(value)}
+        yield from _added(table, given, {}, (_HARMLESS | _OF_WRITERS) - {"recursivefilelookup"})
+    elif leaf.facts.get("source") == "files":
+        yield from _files(leaf, table, objects, names, columns)
+
+
+def _files(leaf: Node, table: str, objects: Objects, names: tuple[str, ...], columns: tuple[str, ...]) -> Iterator[str]:
+    facts = leaf.facts
+    layout = objects.layout(table)
+    used = _FILE_FORMATS.get(facts["format"], facts["format"].lower())
+    only_lines = [one.lower() for one in columns] == ["value"]
+    if used != layout.format and (
+        layout.format is not None or used not in _BY_NAME | ({"text"} if only_lines else set())
+    ):
+        yield f"the files of `{table}` are not read as `{used}`"
+    if used == "csv" and names != columns[: len(names)]:
+        yield f"the columns of `{table}` are {', '.join(columns)}, in this order"
+    if len({one.lower() for one in names}) != len(names):
+        yield f"two columns of `{table}` are called the same but for case"
+    for column in _left_out(leaf, table, objects):
+        yield (
+            f"the folders of `{table}` hold its column `{column}`; read its whole folder, or give that as `basePath`, "
+            "without `recursiveFileLookup`"
+        )
+    for column in facts.get("marked", ()):
+        yield f"the column `{column}` of `{table}` is read with a value for what is missing, or by a number"
+    agreed = lowered(layout.options)
+    given = {
+        key: value
+        for key, value in facts["options"].items()
+        if not (key == "basepath" and objects.by_path(value) == table)
+    }
+    yield from _added(table, given, agreed, _HARMLESS)
+    for key, value in agreed.items():
+        if key not in _HARMLESS | _OF_WRITERS and given.get(key) != value:
+            yield f"the files of `{table}` are read with the option `{key}` that it was made with"
+
+
+def _database(leaf: Node, table: str, objects: Objects) -> Iterator[str]:
+    # INVARIANT: a database is asked for `(policy) AND (clause)`, so that a clause that a user wrote undoes the policy.
+    if leaf.facts.get("clauses"):
+        yield (
+            f"`predicates` are not allowed for `{table}`; use `partitionColumn` with `lowerBound`, `upperBound` and "
+            "`numPartitions`, and `where`"
+        )
+    given, agreed = dict(leaf.facts["options"]), lowered(objects.layout(table).options)
+    if "table" in leaf.facts:
+        agreed.clear()
+        given.pop("path", None)  # Spark gives every table of the catalog a place
+    for problem in _added(table, given, agreed, _ABOUT_CONNECTIONS):
+        yield f"{problem}; an administrator has to give it in `sources`"
+    for key, value in agreed.items():
+        if given.get(key) != value:
+            yield f"`{table}` is read with the option `{key}` that its source has"
+
+
+def _left_out(leaf: Node, table: str, objects: Objects) -> Iterator[str]:
+    """Columns that are in the names of folders, and are not read from them.
+
+    INVARIANT: a column of a table that is divided by it is in no file; whoever does not read folders reads NULL.
+    """
+    read = {one.lower() for one in leaf.facts["partitions"]}
+    on_the_way = (part for path in leaf.facts["paths"] for part in objects.below(path))
+    keys = [part.partition("=")[0] for part in on_the_way if part.find("=") > 0]
+    for key in dict.fromkeys((*objects.layout(table).partitions, *keys, *leaf.facts["below"])):
+        if key.lower() not in read:
+            yield key
+
+
+def _added(table: str, given: Mapping[str, str], agreed: Mapping[str, str], allowed: frozenset[str]) -> Iterator[str]:
+    for key, value in given.items():
+        if key not in allowed and (key, value) not in _DEFAULTS and value != agreed.get(key):
+            yield f"the option `{key}` is not allowed for `{table}`"
+
+
+def lowered(options: Mapping[str, str]) -> dict[str, str]:
+    """Options by their names in lower case, as Spark compares them."""
+    return {name.lower(): value for name, value in options.items()}
+
+
+_FILE_FORMATS = {
+    "ParquetFileFormat": "parquet",
+    "OrcFileFormat": "orc",
+    "JsonFileFormat": "json",
+    "CSVFileFormat": "csv",
+    "TextFileFormat": "text",
+}
+_BY_NAME = frozenset(("parquet", "orc", "json"))
+"""Formats in which a column is found by its name, so that a user's schema cannot call one column another."""
+
+_HARMLESS = frozenset(
+    """
+    path paths maxfilespertrigger maxbytespertrigger latestfirst maxfileage filenameonly pathglobfilter
+    recursivefilelookup __globpaths__ mergeschema modifiedbefore modifiedafter maxcachedfiles discardcachedinputratio
+    """.split()  # noqa: SIM905 - a list of words
+)
+"""Options that choose files, and change nothing of what is read from them."""
+
+_OF_WRITERS = frozenset(("compression", "maxrecordsperfile", "partitionoverwritemode"))
+"""Options that change nothing for whoever reads; the last one Spark gives to tables of Hive that it converts."""
+
+_DEFAULTS = frozenset({("wholetext", "false")})
+"""Options that PySpark sets to what they are anyway."""
+
+_ABOUT_CONNECTIONS = frozenset(
+    """
+    url dbtable driver user password fetchsize querytimeout batchsize numpartitions partitioncolumn lowerbound
+    upperbound pushdownpredicate pushdownaggregate pushdownlimit pushdownoffset pushdowntablesample pushdownjoin
+    """.split()  # noqa: SIM905 - a list of words
+)
+"""Options that say how a database is reached and asked, and change nothing of what its rows mean. Spark makes the
+clauses of `partitioncolumn` itself: it has to be a column, and its bounds numbers or times."""

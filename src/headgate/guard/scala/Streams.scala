@@ -1,0 +1,76 @@
+package org.apache.spark.sql.headgate
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import java.io.FileNotFoundException
+import org.apache.hadoop.fs.Path
+import scala.util.{Failure, Success, Try}
+
+import org.apache.spark.sql.{SparkSession => AnySession}
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.catalyst.streaming.WriteToStream
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.internal.SQLConf
+
+/** A stream that is about to be started, without what it reads: that is decided on in each micro-batch. */
+case class StreamStart(write: WriteToStream, resumed: Boolean) extends LeafNode {
+  override def output: Seq[Attribute] = Nil
+}
+
+/** Where streams are written to and keep their state.
+  *
+  * INVARIANT: Spark analyses the start of every stream in the session that starts it, before anything of it runs; micro-batches
+  * do not say where state is kept.
+  */
+object Streams {
+  def check(session: AnySession): LogicalPlan => Unit = {
+    case write: WriteToStream =>
+      val own = session.asInstanceOf[SparkSession]
+      try Hook.enforce(own, StreamStart(write, resumed(own, write)))
+      catch {
+        case refusal: Throwable =>
+          path(write.sink).foreach(one => Try(forget(own, new Path(one, LOG))))
+          throw refusal
+      }
+    case _ =>
+  }
+
+  def describe(start: StreamStart, result: ObjectNode): Unit = {
+    val write = start.write
+    result.put("sink", write.sink.getClass.getName)
+    path(write.sink).foreach(result.put("path", _))
+    if (write.catalogTable.nonEmpty || write.catalogAndIdent.nonEmpty) result.put("table", write.sink.name())
+    // What Spark throws away with the query is a folder that it has just made.
+    if (!write.deleteCheckpointOnStop) result.put("checkpoint", write.resolvedCheckpointLocation).put("resumed", start.resumed)
+  }
+
+  /** Where a sink for files puts them. It keeps that to itself, but for its text. */
+  private def path(sink: Table): Option[String] =
+    Option(sink.toString).filter(text => FILES(sink.getClass.getName) && text.startsWith("FileSink[") && text.endsWith("]")).map(_.drop(9).dropRight(1))
+
+  private val FILES = Set("streaming.sinks", "streaming").map(home => s"org.apache.spark.sql.execution.$home.FileStreamSink")
+
+  /** Whether something is there already; what cannot be told is. */
+  private def resumed(session: SparkSession, write: WriteToStream): Boolean = {
+    val place = new Path(write.resolvedCheckpointLocation)
+    Try(place.getFileSystem(session.sessionState.newHadoopConf()).listStatus(place)) match {
+      case Success(found) => found.nonEmpty
+      case Failure(_: FileNotFoundException) => false
+      case Failure(_) => true
+    }
+  }
+
+  /** What a setting is if nobody sets it: a stream that is gone on with sets many of them to what they were, and are. */
+  def usual(key: String): Option[String] = Try(Option(untouched.getConfString(key))).toOption.flatten.filter(_.nonEmpty)
+
+  private val untouched = new SQLConf
+
+  private val LOG = "_spark_metadata"
+
+  /** A sink makes its log when it is made itself, before anybody is asked, and a folder with an empty log looks empty. */
+  private def forget(session: SparkSession, log: Path): Unit = {
+    val files = log.getFileSystem(session.sessionState.newHadoopConf())
+    if (files.listStatus(log).isEmpty) files.delete(log, false)
+  }
+}

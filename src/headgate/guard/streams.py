@@ -1,0 +1,70 @@
+"""Where streams are written to and keep their state, as far as users choose it.
+
+The state of a stream is made of what its user may use, and comes out of the next batch: who goes on with a checkpoint
+of somebody else's sees that. So a checkpoint belongs to whoever used it first, and what was there before the guard is
+gone on with in a folder of the user's own only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from threading import Lock
+
+from headgate.guard.objects import plain_path
+from headgate.guard.plan import Node
+from headgate.guard.settings import Settings
+from headgate.guard.vocabulary import FILE_SINKS, SINKS
+from headgate.model.subject import User
+
+
+class Checkpoints:
+    """Which folders hold the state of whose streams, as long as the guard lives."""
+
+    def __init__(self) -> None:
+        self._owners: dict[tuple[str, ...], str] = {}
+        self._lock = Lock()
+
+    def take(self, folder: tuple[str, ...], user: User, known: bool) -> bool:
+        """Whether the user may keep state there; `known` if what is there already cannot be another user's."""
+        with self._lock:
+            if any(owner != user.id for place, owner in self._owners.items() if _overlap(place, folder)):
+                return False
+            if not known and self._owners.get(folder) != user.id:
+                return False
+            self._owners[folder] = user.id
+            return True
+
+
+def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether one of two folders is in the other, or they are the same."""
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
+
+
+def unwritable(node: Node, user: User, settings: Settings) -> Iterator[str]:
+    """Why files may not be written where a command or a stream writes them."""
+    path = node.facts.get("path")
+    inside, _ = settings.may_write(path, user) if path else (False, False)
+    if "table" in node.facts or not inside:
+        where = f"`{path}`" if path else "this sink"
+        yield f"writing to {where} is not allowed; an administrator has to add a folder to `writable`"
+
+
+def stream_objections(node: Node, user: User, settings: Settings, checkpoints: Checkpoints) -> Iterator[str]:
+    """Why a stream may not be started, with regard to where it goes."""
+    sink = node.facts["sink"].removesuffix("$")
+    if sink in FILE_SINKS or "table" in node.facts:
+        yield from unwritable(node, user, settings)
+    elif sink not in SINKS:
+        yield f"`{sink}` is not a sink that the guard knows"
+    place = node.facts.get("checkpoint")
+    if place is None:
+        return
+    inside, own = settings.may_write(place, user)
+    if not inside:
+        yield f"a stream may not keep its state in `{place}`; an administrator has to add a folder to `writable`"
+    elif not checkpoints.take(plain_path(place), user, own or not node.facts["resumed"]):
+        yield (
+            f"what is in `{place}` belongs to another user, or to an earlier run; use a new folder, or your own: "
+            "an administrator opens them with `{user}` in `writable`"
+        )
