@@ -65,7 +65,7 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
     if (field == null) Left(s"refused by the guard: a request of the kind `$kind` names no user")
     else if (!ConnectGuard.kinds(kind)) Left(s"refused by the guard: requests of the kind `$kind` are not allowed")
     else ConnectGuard.forbidden(message) match {
-      case Some(part) => Left(s"refused by the guard: a request with `$part` ${ConnectGuard.parts(part)}")
+      case Some(part) => Left(s"refused by the guard: a request with `$part` ${ConnectGuard.why(part)}")
       case None => named(message, field)
     }
   }
