@@ -1,6 +1,6 @@
-"""What a client of the endpoint can send beside ordinary queries: code, and plans that cannot be looked at.
+"""What a client of the endpoint can send beside ordinary queries: code, packed plans; and what comes back.
 
-Most requests here are written by hand, as no official client would (way in 5).
+Most requests here are written by hand, as no official client would (ways in 5, 9 and 10).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from endpoints import ALICE, answers_to, running_endpoint
+from endpoints import ALICE, BOB, answers_to, running_endpoint
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from guarded import since
 from pyspark.sql.connect import proto
@@ -129,6 +129,22 @@ frame = spark.range(3).select(F.length(F.lit(text)).alias("n"))
 answer = [frame.columns, frame.first()[0]]
 """
 
+METRICS = """
+frame = spark.read.parquet("DATA").select("Id")
+frame.collect()
+found = frame.executionInfo.metrics
+answer = [] if found is None else [[one.name, str(one.metrics)] for one in found._metrics]
+"""
+
+PROGRESS = (
+    BY_HAND
+    + """
+def work(plan):
+    plan.root.sql.query = "SELECT sum(length(sha2(repeat(cast(id AS string), 500000), 512))) FROM range(0, 40, 1, 40)"
+answer = [one.WhichOneof("response_type") for one in executed(work)]
+"""
+)
+
 KINDS = [
     ("drop_table", "table_name"),
     ("drop_view", "view_name"),
@@ -151,6 +167,9 @@ TASKS = {
     "catalog": (ALICE, "", f"KINDS = {THERE!r}\n{CATALOG}"),
     "packed": (ALICE, "", PACKED),
     "large": (ALICE, "", LARGE),
+    "metrics": (ALICE, "", METRICS),
+    "metrics of an administrator": (BOB, "", METRICS),
+    "progress": (ALICE, "", PROGRESS),
 }
 
 
@@ -200,6 +219,17 @@ def test_a_packed_plan_is_refused(answers) -> None:
 
 def test_a_plan_so_large_that_clients_would_pack_it(answers) -> None:
     assert _answer(answers, "large") == [["n"], 11 * 1024 * 1024]
+
+
+def test_metrics_of_a_query_are_for_administrators(answers) -> None:
+    """Way in 9: how many rows a scan gave, counts those that are hidden."""
+    assert _answer(answers, "metrics") == []
+    assert _answer(answers, "metrics of an administrator") != []
+
+
+def test_how_a_query_gets_on_is_for_administrators(answers) -> None:
+    assert "execution_progress" not in _answer(answers, "progress")
+    assert "arrow_batch" in _answer(answers, "progress")
 
 
 # What newer versions of the protocol bring, is refused until somebody has looked at it.
