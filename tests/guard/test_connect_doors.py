@@ -1,6 +1,6 @@
-"""What a client of the endpoint can send beside ordinary queries: code, packed plans; and what comes back.
+"""What a client of the endpoint can send beside ordinary queries: code, packed plans, settings, and what comes back.
 
-Most requests here are written by hand, as no official client would (ways in 5, 9 and 10).
+Most requests here are written by hand, as no official client would (ways in 5, 9, 10 and 19).
 """
 
 from __future__ import annotations
@@ -145,6 +145,32 @@ answer = [one.WhichOneof("response_type") for one in executed(work)]
 """
 )
 
+SUBSTITUTED = """
+frame = spark.sql("SELECT '${env:PATH}', '${system:user.dir}', '${spark.driver.host}'")
+answer = [list(frame.columns), list(frame.first())]
+"""
+
+SETTINGS = """
+key = "spark.sql.variable.substitute"
+answer = [
+    outcome(lambda: spark.conf.set(key, "true")),
+    outcome(lambda: spark.conf.unset(key)),
+    outcome(lambda: spark.conf.set("spark.sql.streaming.stateStore.providerClass", "org.example.Mine")),
+    outcome(lambda: spark.conf.set("spark.connect.session.planCompression.threshold", "1")),
+    outcome(lambda: spark.sql(f"SET {key}=true")),
+    outcome(lambda: spark.conf.get("spark.driver.host")),
+    outcome(lambda: spark.conf.get("spark.hadoop.fs.s3a.secret.key", "none")),
+    outcome(lambda: spark.conf.get("spark.headgate.ticket")),
+    outcome(lambda: spark.conf.unset("spark.headgate.ticket")),
+]
+spark.conf.set("spark.sql.shuffle.partitions", "3")
+spark.conf.set("spark.sql.streaming.stateStore.providerClass",
+    "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider")
+answer += [spark.conf.get("spark.sql.shuffle.partitions"), spark.range(3).count()]
+spark.conf.unset("spark.sql.shuffle.partitions")
+answer += [spark.conf.get("spark.sql.shuffle.partitions"), spark.conf.isModifiable("spark.sql.shuffle.partitions")]
+"""
+
 KINDS = [
     ("drop_table", "table_name"),
     ("drop_view", "view_name"),
@@ -170,6 +196,8 @@ TASKS = {
     "metrics": (ALICE, "", METRICS),
     "metrics of an administrator": (BOB, "", METRICS),
     "progress": (ALICE, "", PROGRESS),
+    "substituted": (ALICE, "", SUBSTITUTED),
+    "settings": (ALICE, "", SETTINGS),
 }
 
 
@@ -230,6 +258,22 @@ def test_metrics_of_a_query_are_for_administrators(answers) -> None:
 def test_how_a_query_gets_on_is_for_administrators(answers) -> None:
     assert "execution_progress" not in _answer(answers, "progress")
     assert "arrow_batch" in _answer(answers, "progress")
+
+
+def test_nothing_is_put_in_place_of_words_of_a_query(answers) -> None:
+    """Way in 19: the parser would put in the server's environment, properties and settings."""
+    columns, row = _answer(answers, "substituted")
+    assert columns == row == ["${env:PATH}", "${system:user.dir}", "${spark.driver.host}"]
+
+
+def test_settings_are_checked_when_they_are_set(answers) -> None:
+    *refused, allowed, count, afterwards, modifiable = _answer(answers, "settings")
+    assert len(refused) == 9
+    for told in refused:
+        assert "refused by the guard" in told
+        assert "may not be" in told
+    assert (allowed, count, modifiable) == ("3", 3, True)
+    assert afterwards != "3"
 
 
 # What newer versions of the protocol bring, is refused until somebody has looked at it.

@@ -18,6 +18,7 @@ from headgate.guard.guard import Guard
 from headgate.guard.protocol import FORBIDDEN, REQUESTS, WORDS
 from headgate.guard.session import settle_tables
 from headgate.guard.tokens import TokenBook
+from headgate.guard.vocabulary import settable
 
 
 class ConnectEndpoint:
@@ -55,6 +56,8 @@ def serve(
         .config("spark.connect.grpc.binding.port", str(port))
         .config("spark.sql.connect.serverStacktrace.enabled", "false")
         .config("spark.sql.legacy.allowUntypedScalaUDF", "false")
+        # The parser would put the server's environment and settings into the text of a query.
+        .config("spark.sql.variable.substitute", "false")
         # Clients ask how large a plan must be to be packed; a packed one is refused, as it cannot be looked at.
         .config("spark.connect.session.planCompression.threshold", "-1")
         .config("spark.scheduler.mode", "FAIR")
@@ -73,6 +76,7 @@ def serve(
             _array(spark, REQUESTS),
             _array(spark, tuple(f"{message} {word}" for message, words in WORDS.items() for word in words)),
             _array(spark, tuple(f"{part} {why}" for part, why in FORBIDDEN.items())),
+            _array(spark, settable()),
             limits.seconds,
             limits.queries,
             limits.streams,

@@ -26,10 +26,12 @@ object ConnectGuard {
     * what no request may contain, each with the reason behind it. Gives the port.
     */
   def start(
-      base: SparkSession, guardId: String, allowed: Array[String], choices: Array[String], forbidden: Array[String], seconds: Long, queries: Int, streams: Int): Int = {
+      base: SparkSession, guardId: String, allowed: Array[String], choices: Array[String], forbidden: Array[String], settable: Array[String],
+      seconds: Long, queries: Int, streams: Int): Int = {
     kinds = allowed.toSet
     words = choices.map(_.split(" ", 2)).groupMap(_(0))(_(1)).map { case (name, list) => name -> list.toSet }
     parts = forbidden.map(_.split(" ", 2)).map(one => one(0) -> one(1)).toMap
+    DoorSettings.start(settable)
     settings = base.newSession().sessionState.conf.getAllConfs
     guard = Some(guardId)
     SparkConnectService.start(base.sparkContext)

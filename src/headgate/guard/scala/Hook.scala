@@ -45,6 +45,7 @@ case class Binding(guard: String, user: String, settings: Map[String, String], a
 /** Puts the guard into a session: the hook on analysed plans, the rules that keep files skippable, the fence's planning. */
 class GuardExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
+    extensions.injectHintResolutionRule(session => new Beforehand(session))
     extensions.injectPlanNormalizationRule(session => new GuardRule(session))
     extensions.injectOptimizerRule(_ => PushLeakproof)
     extensions.injectOptimizerRule(_ => NarrowCells)
@@ -73,7 +74,7 @@ object Hook {
     val extensions = new SparkSessionExtensions
     new GuardExtensions()(extensions)
     val from = parent.asInstanceOf[SparkSession]
-    val options = from.sparkContext.conf.getAll.filter(_._1.startsWith("spark.sql.")).toMap
+    val options = from.sparkContext.conf.getAll.filter(_._1.startsWith("spark.sql.")).toMap + (Beforehand.SUBSTITUTE -> "false")
     val session = create(Seq(from.sparkContext, Some(from.sharedState), None, extensions, options, Map.empty[String, String]))
     bind(session, Binding(guard, user, session.sessionState.conf.getAllConfs))
     Followed.in(session)
@@ -249,6 +250,7 @@ object Hook {
     val changed = description.putObject("settings")
     val now = session.sessionState.conf.getAllConfs - TICKET
     now.foreach { case (key, value) => if (!binding.settings.get(key).contains(value)) changed.put(key, value) }
+    (binding.settings.keySet -- now.keySet).foreach(changed.put(_, "")) // taken away, so that Spark's own default holds
     json.writeValueAsString(description)
   }
 
