@@ -171,6 +171,22 @@ spark.conf.unset("spark.sql.shuffle.partitions")
 answer += [spark.conf.get("spark.sql.shuffle.partitions"), spark.conf.isModifiable("spark.sql.shuffle.partitions")]
 """
 
+COLUMNS = """
+raw = dict(multiLine=True, header=True, lineSep="\\u0001", sep="\\u0002")
+url = "jdbc:derby:memory:made;create=true"
+answer = [
+    outcome(lambda: spark.read.options(**raw).csv("/etc/hostname").columns),
+    outcome(lambda: spark.read.options(**raw).csv("DATA").columns),
+    outcome(lambda: spark.read.json("/none").columns),
+    outcome(lambda: spark.read.parquet("/et*").schema),
+    outcome(lambda: spark.sql("SELECT * FROM csv.`/etc/hostname`").columns),
+    outcome(lambda: spark.table("text.`/etc/hostname`").columns),
+    outcome(lambda: spark.read.jdbc(url, "sys.systables").columns),
+    outcome(lambda: spark.read.jdbc(url, "sys.systables", predicates=["1 = 1"]).columns),
+    spark.sql("SELECT * FROM parquet.`DATA`").columns,
+]
+"""
+
 KINDS = [
     ("drop_table", "table_name"),
     ("drop_view", "view_name"),
@@ -198,6 +214,7 @@ TASKS = {
     "progress": (ALICE, "", PROGRESS),
     "substituted": (ALICE, "", SUBSTITUTED),
     "settings": (ALICE, "", SETTINGS),
+    "columns": (ALICE, "", COLUMNS),
 }
 
 
@@ -274,6 +291,16 @@ def test_settings_are_checked_when_they_are_set(answers) -> None:
         assert "may not be" in told
     assert (allowed, count, modifiable) == ("3", 3, True)
     assert afterwards != "3"
+
+
+def test_asking_for_columns_looks_at_no_file_and_no_database(answers) -> None:
+    """Way in 6: a schema is asked for without a plan that could be decided on."""
+    *refused, columns = _answer(answers, "columns")
+    assert len(refused) == 8
+    for told in refused:
+        assert "refused by the guard" in told
+    assert "give the schema" in refused[1]
+    assert columns == ["Id", "Disease", "Expense", "PatientName"]
 
 
 # What newer versions of the protocol bring, is refused until somebody has looked at it.

@@ -70,7 +70,7 @@ class Objects:
             case "files":
                 return self._by_paths(facts["paths"])
             case "jdbc":
-                return self._by_address(facts["url"], facts["name"])
+                return self.by_address(facts["url"], facts["name"])
             case "v1" | "v2":
                 return self._by_options(facts["class"], facts["options"])
         return None
@@ -93,26 +93,37 @@ class Objects:
             return f"the columns of `{table}` are {', '.join(columns)}, in this order"
         given = self._sources[table].options if table in self._sources else {}
         for key, value in leaf.facts.get("options", {}).items():
-            if key == "basepath" and table is not None and self._by_path(value) == table:
+            if key == "basepath" and table is not None and self.by_path(value) == table:
                 continue
             agreed = {name.lower(): text for name, text in given.items()}.get(key)
             if key not in _HARMLESS and (key, value) not in _DEFAULTS and value != agreed:
                 return f"the option `{key}` is not allowed for `{table}`"
         return None
 
+    @property
+    def formats(self) -> frozenset[str]:
+        """The formats of sources, as far as an administrator has said them."""
+        return frozenset(one.format.lower() for one in self._sources.values() if one.format is not None)
+
+    def agreed(self, table: str) -> frozenset[str]:
+        """The options that the files of a table are read with."""
+        return frozenset(key.lower() for key in self._sources[table].options) if table in self._sources else frozenset()
+
     def _by_paths(self, paths: Iterable[str]) -> str | None:
         """All paths must lie in one and the same place: a read across two tables is neither."""
-        found = {self._by_path(path) for path in paths}
+        found = {self.by_path(path) for path in paths}
         return found.pop() if len(found) == 1 else None
 
-    def _by_path(self, path: str) -> str | None:
+    def by_path(self, path: str) -> str | None:
+        """The table in whose place a path lies."""
         parts = plain_path(path)
         for length in range(len(parts), 0, -1):
             if parts[:length] in self._places:
                 return self._places[parts[:length]]
         return None
 
-    def _by_address(self, url: str, name: str) -> str | None:
+    def by_address(self, url: str, name: str) -> str | None:
+        """The table that a table of a database is."""
         for key, source in self._sources.items():
             if source.url is None or source.table is None:
                 continue

@@ -188,6 +188,7 @@ EVERYBODYS = (
 FORBIDDEN = {
     **dict.fromkeys(CODE, "brings code to the server"),
     **dict.fromkeys(EVERYBODYS, "concerns what all sessions share"),
+    "predicates": "has a database asked before the guard has looked; use `where`",
     "compressed_operation": "cannot be looked at; send the plan as it is",
 }
 """What no request may contain, and why."""

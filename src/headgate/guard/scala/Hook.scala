@@ -24,14 +24,16 @@ import org.apache.spark.unsafe.types.UTF8String
   *
   * Asked by the digest of a description first, it answers with what it decided last time, or with nothing. A description
   * comes in parts, of which all but the last get no answer. What is decided is put on record if the plan `runs`. `explain`
-  * says in words what is decided on a description whose parts were all sent, and `compare` whether answers tell too much
-  * together.
+  * says in words what is decided on a description whose parts were all sent, `compare` whether answers tell too much
+  * together, and `beforehand` why a source must not even be resolved.
+  * `beforehand` says why a source must not be resolved, or nothing.
   */
 trait DecisionPoint {
   def recall(guard: String, digest: String, runs: Boolean): String
   def decide(guard: String, letter: String, part: String, last: Boolean, runs: Boolean): String
   def explain(guard: String, letter: String): String
   def compare(letter: String): String
+  def beforehand(guard: String, letter: String): String
   def administers(guard: String, user: String): Boolean
   def authenticate(guard: String, token: String): String
 }
@@ -196,6 +198,17 @@ object Hook {
     val number = UUID.randomUUID().toString
     send(decisions, guard, number, letter.getBytes(StandardCharsets.UTF_8))
     decisions.compare(number).nonEmpty
+  }
+
+  /** Why a source must not be resolved in a session, if it must not. INVARIANT: what cannot be told is not resolved. */
+  private[headgate] def beforehand(session: SparkSession, source: String): Option[String] = {
+    val guard = bound(session).guard
+    try {
+      val decisions = point.get
+      val letter = UUID.randomUUID().toString
+      send(decisions, guard, letter, source.getBytes(StandardCharsets.UTF_8))
+      Option(decisions.beforehand(guard, letter)).filter(_.nonEmpty)
+    } catch { case error: Throwable => Some(s"the decision point cannot be reached (${error.getClass.getSimpleName})") }
   }
 
   private def send(decisions: DecisionPoint, guard: String, letter: String, bytes: Array[Byte]): Unit =
