@@ -287,3 +287,79 @@ def test_what_is_written_is_masked(world, tmp_path) -> None:
     ann = world.session("ann", rest + some, settings=Settings(writable=(str(tmp_path),)))
     ann.sql("SELECT id, salary FROM emp WHERE salary > 60").write.parquet(str(tmp_path / "out"))
     assert rows(world.spark.read.parquet(str(tmp_path / "out"))) == [(3, 0), (4, 0)]
+
+
+# Asking for columns is enough to have Spark look at files.
+
+RAW = {"multiLine": "true", "header": "true", "lineSep": "\u0001", "sep": "\u0002", "rowTag": "x"}
+NOT_KNOWN = "is not known; an administrator has to say"
+
+
+@pytest.fixture
+def outside(tmp_path):
+    """A file that is nobody's table."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "secret.txt").write_text("canary")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["csv", "json", "xml", "org.apache.spark.sql.execution.datasources.csv.CSVFileFormat"])
+def test_columns_are_not_made_of_what_is_in_files(world, lines, outside, name) -> None:
+    """With all of a file in its first line, the names of the columns would be the file."""
+    read = reader(world, lines).format(name).options(**RAW)
+    with refused("give the schema"):
+        read.load(str(lines)).columns  # noqa: B018 - asks for the schema
+    for path in (outside, outside / "*", outside / "none", f"{lines}/../outside", f"{lines}/{{a,../outside}}"):
+        with refused(NOT_KNOWN):
+            read.load(str(path)).columns  # noqa: B018 - asks for the schema
+
+
+@pytest.mark.parametrize("name", ["parquet", "orc", "text", "binaryFile"])
+def test_which_folders_there_are_is_not_told(world, lines, outside, name) -> None:
+    read = reader(world, lines).format(name)
+    for path in (outside, outside / "none", "/et*", "/none", "hdfs://nowhere/x", "relative", f"{lines}2"):
+        with refused(NOT_KNOWN):
+            read.load(str(path)).columns  # noqa: B018 - asks for the schema
+    with refused(NOT_KNOWN):
+        read.option("path", str(outside)).load().columns  # noqa: B018 - asks for the schema
+    with refused("the option `fs.defaultfs` is not allowed"):
+        read.option("fs.defaultFS", "hdfs://nowhere").load(str(lines)).columns  # noqa: B018 - asks for the schema
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM FORMAT.`PATH`",
+        "TABLE FORMAT.`PATH`",
+        "SELECT * FROM IDENTIFIER('FORMAT.`PATH`')",
+        "WITH x AS (SELECT * FROM FORMAT.`PATH`) SELECT * FROM x",
+        "SELECT (SELECT max(_c0) FROM FORMAT.`PATH`)",
+        "SELECT 1 WHERE EXISTS (SELECT * FROM FORMAT.`PATH`)",
+        "EXECUTE IMMEDIATE 'SELECT * FROM FORMAT.`PATH`'",
+        "CREATE TEMPORARY VIEW seen AS SELECT * FROM FORMAT.`PATH`",
+        "DESCRIBE QUERY SELECT * FROM FORMAT.`PATH`",
+    ],
+)
+def test_nor_in_sql(world, lines, outside, query) -> None:
+    ann = reader(world, lines)._spark
+    with refused("give the schema"):
+        ann.sql(query.replace("FORMAT", "csv").replace("PATH", str(lines))).columns  # noqa: B018 - asks for the schema
+    for name in ("csv", "text", "parquet"):
+        with refused(NOT_KNOWN):
+            ann.sql(query.replace("FORMAT", name).replace("PATH", str(outside))).columns  # noqa: B018 - the schema
+
+
+def test_nor_are_databases_and_other_sources_asked(world, lines, tmp_path) -> None:
+    read = reader(world, lines)
+    database = tmp_path / "made"
+    with refused(NOT_KNOWN):
+        read.format("jdbc").options(url=f"jdbc:derby:{database};create=true", dbtable="x").load().columns  # noqa: B018
+    assert not database.exists()
+    with refused("the source `java.lang.object` is not known"):
+        read.format("java.lang.Object").load().columns  # noqa: B018 - asks for the schema
+
+
+def test_a_session_of_nobodys_looks_at_nothing(world, lines) -> None:
+    with refused("acts for nobody"):
+        reader(world, lines)._spark.newSession().read.text(str(lines)).columns  # noqa: B018 - asks for the schema

@@ -14,6 +14,8 @@ from headgate.guard.recipe import Recipe
 from headgate.model.schema import StreamCatalog
 from headgate.policy.yaml_file import parse_policies
 
+SUBSTITUTE = "spark.sql.variable.substitute"
+
 COMMANDS = [
     "SET spark.sql.optimizer.excludedRules=x",
     "SET spark.sql.extensions=x",
@@ -43,6 +45,12 @@ COMMANDS = [
     "SHOW TBLPROPERTIES emp",
     "SHOW PARTITIONS emp",
     "DESCRIBE EXTENDED emp",
+    "DESCRIBE FORMATTED emp",
+    "DESCRIBE parted PARTITION (dept='B')",
+    "DESCRIBE parted PARTITION (dept='none')",
+    "DESCRIBE EXTENDED parted PARTITION (dept='B')",
+    "SHOW TABLE EXTENDED LIKE '*'",
+    "SHOW TABLE EXTENDED LIKE 'parted' PARTITION (dept='B')",
     "SELECT input_file_name() FROM emp",
     "SELECT _metadata.file_path FROM emp",
     "SELECT * FROM range(3) WHERE raise_error(version()) IS NULL",
@@ -51,6 +59,24 @@ COMMANDS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def parted(world):
+    """A table in partitions, which `emp` is not."""
+    frame = world.spark.table("emp").write.mode("overwrite").partitionBy("dept")
+    frame.option("path", str(world.folder / "parted")).saveAsTable("parted")
+
+
+@pytest.mark.usefixtures("parted")
+@pytest.mark.parametrize("command", [one for one in COMMANDS if "SHOW TABLE " in one or "DESCRIBE" in one])
+def test_where_tables_are_and_what_is_in_them_is_for_administrators(world, command) -> None:
+    """Way in 9: places, statistics, and whether there is such a partition."""
+    with refused("shows where files are"):
+        world.session("ann", OWN).sql(command).collect()
+    if "none" not in command:
+        assert world.session("ann", OWN, settings=Settings(administrators=frozenset({"ann"}))).sql(command).collect()
+
+
+@pytest.mark.usefixtures("parted")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_and_functions_that_could_open_something_are_refused(world, command) -> None:
     with pytest.raises(Exception, match=r"refused by the guard|UNSUPPORTED|_LEGACY_ERROR|not supported|NOT_FOUND"):
@@ -64,6 +90,28 @@ def test_commands_and_functions_that_could_open_something_are_refused(world, com
 )
 def test_what_shows_names_only_is_allowed(world, command) -> None:
     assert world.session("ann", OWN).sql(command).collect()
+
+
+def test_nothing_is_put_in_place_of_words_of_a_query(world) -> None:
+    """Way in 19: the parser would put in the environment, properties and settings, before there is a plan."""
+    ann = world.session("ann", OWN)
+    asked = "SELECT '${env:PATH}', '${system:user.dir}', '${spark.driver.host}'"
+    assert list(ann.sql(asked).first()) == ann.sql(asked).columns == asked.removeprefix("SELECT ")[1:-1].split("', '")
+    for change in (lambda: ann.conf.set(SUBSTITUTE, "true"), lambda: ann.conf.unset(SUBSTITUTE)):
+        change()
+        with refused(f"the setting `{SUBSTITUTE}` may not be changed"):
+            ann.sql(asked).columns  # noqa: B018 - asks for the schema
+        ann.conf.set(SUBSTITUTE, "false")
+    assert ann.sql(asked).columns
+
+
+def test_a_setting_that_is_taken_away_has_changed(world) -> None:
+    ann = world.session("ann", OWN)
+    ann.conf.unset("spark.sql.shuffle.partitions")
+    assert ann.sql("SELECT id FROM emp").collect()
+    ann.conf.unset(SUBSTITUTE)
+    with refused(f"the setting `{SUBSTITUTE}` may not be changed"):
+        ann.table("emp").collect()
 
 
 def test_writing_is_refused_unless_a_folder_is_given(world, tmp_path) -> None:

@@ -24,8 +24,7 @@ answer.append(outcome(lambda: frame.collect()))
 answer.append(outcome(lambda: frame.inputFiles()))
 answer.append(outcome(lambda: spark.addArtifacts("/etc/hostname", file=True)))
 answer.append(outcome(lambda: spark.read.parquet("/etc").collect()))
-spark.conf.set("spark.sql.optimizer.excludedRules", "x")
-answer.append(outcome(lambda: frame.collect()))
+answer.append(outcome(lambda: spark.conf.set("spark.sql.optimizer.excludedRules", "x")))
 """
 
 VIEW = """

@@ -114,8 +114,8 @@ class _Check:
             yield f"the view `{node.facts['name']}` belongs to all sessions"
         elif node.name == "ClearCacheCommand" or (node.name == "UncacheTable" and not node.facts["temporary"]):
             yield "what is kept in memory belongs to all sessions; let go of your own frames and temporary views"
-        elif node.facts.get("extended"):
-            yield "DESCRIBE EXTENDED shows where files are; leave EXTENDED out"
+        elif (node.facts.get("extended") or node.facts.get("partition")) and not self.administrator:
+            yield "this shows where files are and what is in them; leave EXTENDED and PARTITION out"
 
     def expression(self, one: Expression) -> Iterator[str]:
         match one.kind:

@@ -15,86 +15,10 @@ from headgate.errors import InputError
 from headgate.guard.build import ensure_jar
 from headgate.guard.gateway import POINT, attach, enrol
 from headgate.guard.guard import Guard
+from headgate.guard.protocol import FORBIDDEN, REQUESTS, WORDS
 from headgate.guard.session import settle_tables
 from headgate.guard.tokens import TokenBook
-
-REQUESTS = (
-    *(f"ExecutePlanRequest.{kind}" for kind in ("root", "command.sql_command", "command.create_dataframe_view")),
-    *(
-        f"ExecutePlanRequest.command.{kind}"
-        for kind in (
-            "write_operation",
-            "write_operation_v2",
-            "write_stream_operation_start",
-            "streaming_query_manager_command",
-            "get_resources_command",
-            "streaming_query_command.status",
-            "streaming_query_command.stop",
-            "streaming_query_command.process_all_available",
-            "streaming_query_command.exception",
-            "streaming_query_command.last_progress",
-            "streaming_query_command.recent_progress",
-            "streaming_query_command.await_termination",
-            "remove_cached_remote_relation_command",
-        )
-    ),
-    *(
-        f"AnalyzePlanRequest.{kind}"
-        for kind in (
-            "schema",
-            "explain",
-            "tree_string",
-            "is_local",
-            "is_streaming",
-            "spark_version",
-            "ddl_parse",
-            "same_semantics",
-            "semantic_hash",
-            "persist",
-            "unpersist",
-            "get_storage_level",
-            "json_to_ddl",
-        )
-    ),
-    *(f"ConfigRequest.{kind}" for kind in ("set", "get", "get_with_default", "get_option", "unset", "is_modifiable")),
-    "InterruptRequest",
-    "ReattachExecuteRequest",
-    "ReleaseExecuteRequest",
-    "ReleaseSessionRequest",
-    "FetchErrorDetailsRequest",
-    "ArtifactStatusesRequest",
-    "GetStatusRequest",
-)
-"""Requests that are let in. The plan of a running stream and the names of files show what is hidden; artifacts are
-code. Plans and progress are shown to users as far as they are theirs (`Shown.scala`, `Progress.scala`)."""
-
-CODE = (
-    "foreach_batch",
-    "foreach_writer",
-    "common_inline_user_defined_table_function",
-    "common_inline_user_defined_data_source",
-    "python_data_source",
-    "python_udtf",
-    "java_udf",
-    "java_udaf",
-)
-"""Code of the user's, which would run before a plan is decided on, or beside it."""
-
-EVERYBODYS = (
-    "clear_cache",
-    "uncache_table",
-    "refresh_table",
-    "refresh_by_path",
-    "recover_partitions",
-    "drop_global_temp_view",
-)
-"""What changes things that all sessions share, without a plan that could be decided on."""
-
-FORBIDDEN = {
-    **dict.fromkeys(CODE, "brings code to the server"),
-    **dict.fromkeys(EVERYBODYS, "concerns what all sessions share"),
-}
-"""What no request may contain, and why."""
+from headgate.guard.vocabulary import settable
 
 
 class ConnectEndpoint:
@@ -132,6 +56,10 @@ def serve(
         .config("spark.connect.grpc.binding.port", str(port))
         .config("spark.sql.connect.serverStacktrace.enabled", "false")
         .config("spark.sql.legacy.allowUntypedScalaUDF", "false")
+        # The parser would put the server's environment and settings into the text of a query.
+        .config("spark.sql.variable.substitute", "false")
+        # Clients ask how large a plan must be to be packed; a packed one is refused, as it cannot be looked at.
+        .config("spark.connect.session.planCompression.threshold", "-1")
         .config("spark.scheduler.mode", "FAIR")
         .getOrCreate()
     )
@@ -146,7 +74,9 @@ def serve(
             spark._jsparkSession,
             guard.id,
             _array(spark, REQUESTS),
+            _array(spark, tuple(f"{message} {word}" for message, words in WORDS.items() for word in words)),
             _array(spark, tuple(f"{part} {why}" for part, why in FORBIDDEN.items())),
+            _array(spark, settable()),
             limits.seconds,
             limits.queries,
             limits.streams,

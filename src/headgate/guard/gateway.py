@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
+from headgate.guard.beforehand import unresolvable
 from headgate.guard.build import ensure_jar
 from headgate.guard.differencing import compare
 from headgate.guard.guard import Guard
@@ -55,6 +56,12 @@ class DecisionPoint:
     def compare(self, letter: str) -> str:
         """`too much` if answers together tell of too few rows, else nothing."""
         return "too much" if compare(json.loads(_unpacked(self._letters.pop(letter)))) else ""
+
+    def beforehand(self, guard: str, letter: str) -> str:
+        """Why a source must not be resolved, or nothing."""
+        found = _guards.get(guard)
+        described = _unpacked(self._letters.pop(letter))
+        return "the guard of this session is gone" if found is None else unresolvable(described, found.objects) or ""
 
     def administers(self, guard: str, user: str) -> bool:
         """Whether the user may see plans and progress as they are."""

@@ -79,7 +79,7 @@ class Objects:
             case "files":
                 return self._by_paths(facts["paths"])
             case "jdbc":
-                return self._by_address(facts["url"], facts["name"])
+                return self.by_address(facts["url"], facts["name"])
             case "v1" | "v2":
                 return self._by_options(facts["class"], facts["options"])
         return None
@@ -93,6 +93,15 @@ class Objects:
         parts = plain_path(path)
         place = self._place(parts)
         return parts[len(place) :] if place is not None else parts
+
+    @property
+    def formats(self) -> frozenset[str]:
+        """The formats of sources, as far as an administrator has said them."""
+        return frozenset(one.format.lower() for one in self._sources.values() if one.format is not None)
+
+    def agreed(self, table: str) -> frozenset[str]:
+        """The options that the files of a table are read with."""
+        return frozenset(key.lower() for key in self._sources[table].options) if table in self._sources else frozenset()
 
     def _by_paths(self, paths: Iterable[str]) -> str | None:
         """All paths must lie in one and the same place: a read across two tables is neither."""
@@ -108,7 +117,8 @@ class Objects:
         lengths = range(len(parts), 0, -1)
         return next((parts[:length] for length in lengths if parts[:length] in self._places), None)
 
-    def _by_address(self, url: str, name: str) -> str | None:
+    def by_address(self, url: str, name: str) -> str | None:
+        """The table that a table of a database is."""
         for key, source in self._sources.items():
             if source.url is None or source.table is None:
                 continue

@@ -285,6 +285,12 @@ def setting_allowed(key: str, value: str | None) -> bool:
     return key in SETTINGS
 
 
+def settable() -> tuple[str, ...]:
+    """Settings that users may change, for the endpoint's door: keys, each with a value if only some are allowed."""
+    free = tuple(sorted(SETTINGS - {_STATE_STORE}))
+    return (*free, *(f"{_STATE_STORE} {value}" for value in sorted(_STATE_STORES)))
+
+
 ROW_EXPRESSIONS = frozenset(
     word
     for line in (files("headgate.guard") / "expressions.txt").read_text(encoding="utf-8").splitlines()

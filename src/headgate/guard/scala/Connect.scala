@@ -3,6 +3,7 @@ package org.apache.spark.sql.connect.headgate
 import scala.jdk.CollectionConverters._
 
 import org.sparkproject.connect.grpc._
+import org.sparkproject.connect.protobuf.Descriptors.FieldDescriptor
 import org.sparkproject.connect.protobuf.Message
 
 import org.apache.spark.connect.proto.{AnalyzePlanRequest, AnalyzePlanResponse, ExecutePlanRequest}
@@ -18,14 +19,19 @@ object ConnectGuard {
   @volatile private[headgate] var guard: Option[String] = None
   @volatile private[headgate] var kinds: Set[String] = Set.empty
   @volatile private[headgate] var parts: Map[String, String] = Map.empty
+  @volatile private var words: Map[String, Set[String]] = Map.empty
   @volatile private var settings: Map[String, String] = Map.empty
 
-  /** Opens the endpoint for one guard: which kinds of requests are let in, and what no request may contain, each with the
-    * reason behind it. Gives the port.
+  /** Opens the endpoint for one guard: which kinds of requests are let in, which choices of messages (`Relation read`), and
+    * what no request may contain, each with the reason behind it. Gives the port.
     */
-  def start(base: SparkSession, guardId: String, allowed: Array[String], forbidden: Array[String], seconds: Long, queries: Int, streams: Int): Int = {
+  def start(
+      base: SparkSession, guardId: String, allowed: Array[String], choices: Array[String], forbidden: Array[String], settable: Array[String],
+      seconds: Long, queries: Int, streams: Int): Int = {
     kinds = allowed.toSet
+    words = choices.map(_.split(" ", 2)).groupMap(_(0))(_(1)).map { case (name, list) => name -> list.toSet }
     parts = forbidden.map(_.split(" ", 2)).map(one => one(0) -> one(1)).toMap
+    DoorSettings.start(settable)
     settings = base.newSession().sessionState.conf.getAllConfs
     guard = Some(guardId)
     SparkConnectService.start(base.sparkContext)
@@ -82,19 +88,30 @@ object ConnectGuard {
     })).mkString(".")
   }
 
-  /** A forbidden part of a request, wherever in it. */
-  private[headgate] def forbidden(message: Message): Option[String] = message.getAllFields.asScala.view.flatMap {
-    case (field, _) if parts.contains(field.getName) => Some(field.getName)
-    case (_, inner: Message) => forbidden(inner)
-    case (_, list: java.util.List[_]) => list.asScala.view.flatMap { case inner: Message => forbidden(inner); case _ => None }.headOption
-    case _ => None
-  }.headOption
+  /** A part of a request that is forbidden or not among the words let in, wherever in it. */
+  private[headgate] def forbidden(message: Message): Option[String] = {
+    val list = words.get(message.getDescriptorForType.getFullName.stripPrefix("spark.connect."))
+    message.getAllFields.asScala.view.flatMap {
+      case (field, _) if parts.contains(field.getName) || isOpen(field) || list.exists(known => isChoice(field) && !known(field.getName)) => Some(field.getName)
+      case (_, inner: Message) => forbidden(inner)
+      case (_, list: java.util.List[_]) => list.asScala.view.flatMap { case inner: Message => forbidden(inner); case _ => None }.headOption
+      case _ => None
+    }.headOption
+  }
+
+  private[headgate] def why(part: String): String = parts.getOrElse(part, "is not among those that the guard understands")
+
+  private def isChoice(field: FieldDescriptor): Boolean = field.getRealContainingOneof != null
+
+  /** Whether anything at all can be in a field, for a plugin of the server's to make sense of. */
+  private def isOpen(field: FieldDescriptor): Boolean =
+    field.getJavaType == FieldDescriptor.JavaType.MESSAGE && field.getMessageType.getFullName == "google.protobuf.Any"
 
   private def chosen(message: Message, way: Seq[String]): Seq[String] = {
     val inner = way.foldLeft(message)((one, field) => one.getField(one.getDescriptorForType.findFieldByName(field)).asInstanceOf[Message])
     val set = inner.getDescriptorForType.getOneofs.asScala.toSeq.flatMap(one => Option(inner.getOneofFieldDescriptor(one)))
     set.headOption match {
-      case Some(field) if Set("command", "streaming_query_command").contains(field.getName) =>
+      case Some(field) if Set("command", "streaming_query_command", "streaming_query_manager_command").contains(field.getName) =>
         field.getName +: chosen(inner.getField(field).asInstanceOf[Message], Nil)
       case Some(field) => Seq(field.getName)
       case None => Seq("nothing")

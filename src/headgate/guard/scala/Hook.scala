@@ -24,14 +24,16 @@ import org.apache.spark.unsafe.types.UTF8String
   *
   * Asked by the digest of a description first, it answers with what it decided last time, or with nothing. A description
   * comes in parts, of which all but the last get no answer. What is decided is put on record if the plan `runs`. `explain`
-  * says in words what is decided on a description whose parts were all sent, and `compare` whether answers tell too much
-  * together.
+  * says in words what is decided on a description whose parts were all sent, `compare` whether answers tell too much
+  * together, and `beforehand` why a source must not even be resolved.
+  * `beforehand` says why a source must not be resolved, or nothing.
   */
 trait DecisionPoint {
   def recall(guard: String, digest: String, runs: Boolean): String
   def decide(guard: String, letter: String, part: String, last: Boolean, runs: Boolean): String
   def explain(guard: String, letter: String): String
   def compare(letter: String): String
+  def beforehand(guard: String, letter: String): String
   def administers(guard: String, user: String): Boolean
   def authenticate(guard: String, token: String): String
 }
@@ -45,6 +47,7 @@ case class Binding(guard: String, user: String, settings: Map[String, String], a
 /** Puts the guard into a session: the hook on analysed plans, the rules that keep files skippable, the fence's planning. */
 class GuardExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
+    extensions.injectHintResolutionRule(session => new Beforehand(session))
     extensions.injectPlanNormalizationRule(session => new GuardRule(session))
     extensions.injectCheckRule(session => Streams.check(session))
     extensions.injectOptimizerRule(_ => PushLeakproof)
@@ -74,7 +77,7 @@ object Hook {
     val extensions = new SparkSessionExtensions
     new GuardExtensions()(extensions)
     val from = parent.asInstanceOf[SparkSession]
-    val options = from.sparkContext.conf.getAll.filter(_._1.startsWith("spark.sql.")).toMap
+    val options = from.sparkContext.conf.getAll.filter(_._1.startsWith("spark.sql.")).toMap + (Beforehand.SUBSTITUTE -> "false")
     val session = create(Seq(from.sparkContext, Some(from.sharedState), None, extensions, options, Map.empty[String, String]))
     bind(session, Binding(guard, user, session.sessionState.conf.getAllConfs))
     Followed.in(session)
@@ -198,6 +201,17 @@ object Hook {
     decisions.compare(number).nonEmpty
   }
 
+  /** Why a source must not be resolved in a session, if it must not. INVARIANT: what cannot be told is not resolved. */
+  private[headgate] def beforehand(session: SparkSession, source: String): Option[String] = {
+    val guard = bound(session).guard
+    try {
+      val decisions = point.get
+      val letter = UUID.randomUUID().toString
+      send(decisions, guard, letter, source.getBytes(StandardCharsets.UTF_8))
+      Option(decisions.beforehand(guard, letter)).filter(_.nonEmpty)
+    } catch { case error: Throwable => Some(s"the decision point cannot be reached (${error.getClass.getSimpleName})") }
+  }
+
   private def send(decisions: DecisionPoint, guard: String, letter: String, bytes: Array[Byte]): Unit =
     packed(bytes).grouped(PART).foreach(decisions.decide(guard, letter, _, false, false))
 
@@ -250,6 +264,7 @@ object Hook {
     val changed = description.putObject("settings")
     val now = session.sessionState.conf.getAllConfs - TICKET
     now.foreach { case (key, value) => if (!binding.settings.get(key).orElse(Streams.usual(key)).contains(value)) changed.put(key, value) }
+    (binding.settings.keySet -- now.keySet).foreach(changed.put(_, "")) // taken away, so that Spark's own default holds
     json.writeValueAsString(description)
   }
 

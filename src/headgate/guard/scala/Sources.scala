@@ -98,8 +98,13 @@ object Sources {
     case drop: DropTempViewCommand => result.put("name", drop.ident.toString)
     case uncache: UncacheTable => result.put("temporary", uncache.table.exists { case view: View => view.isTempView; case _ => false })
     case explain: ExplainCommand => result.put("name", Names.of(explain.logicalPlan))
-    case describe: DescribeTableCommand => result.put("name", describe.table.unquotedString).put("extended", describe.isExtended)
-    case describe: DescribeRelation => result.put("extended", describe.isExtended)
+    case show: ShowTablesCommand => result.put("extended", show.isExtended).put("partition", show.partitionSpec.nonEmpty)
+    case describe: DescribeTableCommand =>
+      result.put("name", describe.table.unquotedString).put("extended", describe.isExtended).put("partition", describe.partitionSpec.nonEmpty)
+    case describe: DescribeRelation =>
+      // Partitions are a map in it, or in later versions of Spark a command of their own, which is refused.
+      val partition = describe.productIterator.exists { case spec: Map[_, _] => spec.nonEmpty; case _ => false }
+      result.put("extended", describe.isExtended).put("partition", partition)
     case show: ShowColumnsCommand => result.put("name", show.tableName.unquotedString)
     case write: InsertIntoHadoopFsRelationCommand =>
       result.put("path", write.outputPath.toString)

@@ -10,7 +10,7 @@ import org.sparkproject.connect.protobuf.Any
 
 import org.apache.spark.connect.proto.{AnalyzePlanResponse, ExecutePlanResponse}
 
-/** What users get of errors, plans and progress.
+/** What users get of errors, plans, measures and progress.
   *
   * What is wrong with a query is told in words, what went wrong while it ran as a code: a message about a value shows it,
   * and one about a file its place.
@@ -38,6 +38,7 @@ class UserCall[Request, Response](call: ServerCall[Request, Response], user: Str
   }
 
   override def sendMessage(message: Response): Unit = message match {
+    case one: ExecutePlanResponse if (one.hasMetrics || one.hasExecutionProgress) && !administers => sendMessage(UserCall.unmeasured(one).asInstanceOf[Response])
     case one: ExecutePlanResponse if one.hasStreamingQueryCommandResult && one.getStreamingQueryCommandResult.hasException =>
       super.sendMessage(UserCall.coded(one).asInstanceOf[Response])
     case one: ExecutePlanResponse if one.hasStreamingQueryCommandResult && one.getStreamingQueryCommandResult.hasRecentProgress && !administers =>
@@ -73,6 +74,11 @@ object UserCall {
     exception.setExceptionMessage(s"StreamingQueryException: ${text(code, None)}").clearStackTrace()
     changed.build()
   }
+
+  /** Without what Spark counted and timed on the way, hidden rows and their files included. The answer itself stays in its
+    * place: clients count answers.
+    */
+  private def unmeasured(response: ExecutePlanResponse): ExecutePlanResponse = response.toBuilder.clearMetrics().clearExecutionProgress().build()
 
   private def text(code: String, state: Option[String]): String =
     s"[$code] The query failed while it ran${state.map(one => s" (SQLSTATE $one)").getOrElse("")}. Values are not shown."

@@ -7,7 +7,7 @@ import org.sparkproject.connect.grpc.ForwardingServerCallListener.SimpleForwardi
 import org.sparkproject.connect.protobuf.Descriptors.FieldDescriptor
 import org.sparkproject.connect.protobuf.Message
 
-import org.apache.spark.connect.proto.{AnalyzePlanRequest, ExecutePlanRequest, ReattachExecuteRequest, UserContext}
+import org.apache.spark.connect.proto.{AnalyzePlanRequest, ConfigRequest, ExecutePlanRequest, ReattachExecuteRequest, UserContext}
 import org.apache.spark.sql.headgate.RefusedException
 
 /** What a user asks for: each request goes on in the name of the token's user, or is refused.
@@ -19,6 +19,7 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
   private var closed = false
 
   override def onMessage(message: Request): Unit = bound(message.asInstanceOf[Message]) match {
+    case Right(config: ConfigRequest) => DoorSettings.refusal(config).fold(super.onMessage(config.asInstanceOf[Request]))(refuse)
     case Right(explain: AnalyzePlanRequest) if explain.hasExplain && !ConnectGuard.administers(user) => answer(explain)
     case Right(execute: ExecutePlanRequest) =>
       own.operation = execute.getOperationId
@@ -65,7 +66,7 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
     if (field == null) Left(s"refused by the guard: a request of the kind `$kind` names no user")
     else if (!ConnectGuard.kinds(kind)) Left(s"refused by the guard: requests of the kind `$kind` are not allowed")
     else ConnectGuard.forbidden(message) match {
-      case Some(part) => Left(s"refused by the guard: a request with `$part` ${ConnectGuard.parts(part)}")
+      case Some(part) => Left(s"refused by the guard: a request with `$part` ${ConnectGuard.why(part)}")
       case None => named(message, field)
     }
   }

@@ -1,0 +1,84 @@
+package org.apache.spark.sql.headgate
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory
+import org.apache.hadoop.fs.{FileSystem, Path}
+import scala.util.Try
+
+import org.apache.spark.sql.{SparkSession => AnySession}
+import org.apache.spark.sql.catalyst.TableIdentifier
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.datasources.{DataSource, FileFormat}
+import org.apache.spark.sql.execution.datasources.jdbc.JdbcRelationProvider
+import org.apache.spark.sql.execution.datasources.v2.FileDataSourceV2
+import org.apache.spark.sql.sources.DataSourceRegister
+
+/** What is refused before Spark finds out what the names in a plan stand for: asking for its columns is enough for that.
+  *
+  * A rule about hints, because these are resolved before everything else.
+  */
+class Beforehand(session: AnySession) extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = {
+    Beforehand.check(session.asInstanceOf[SparkSession], plan)
+    plan
+  }
+}
+
+object Beforehand {
+  /** Whether the parser puts values of the environment, of Java and of settings into the text of a query. */
+  val SUBSTITUTE = "spark.sql.variable.substitute"
+
+  private def check(session: SparkSession, plan: LogicalPlan): Unit = {
+    if (session.sessionState.conf.variableSubstituteEnabled) throw Hook.refused(s"the setting `$SUBSTITUTE` may not be changed; set it to false")
+    plan.foreachWithSubqueries {
+      case relation: UnresolvedRelation => named(session, relation.multipartIdentifier)
+      // Not every version of Spark has this class.
+      case other if Names.of(other) == "UnresolvedDataSource" => other.productIterator.toSeq match {
+        case Seq(format: String, schema: Option[_], options: Map[_, _], _, paths: Seq[_]) =>
+          source(session, format, schema.nonEmpty, texts(options), paths.map(_.toString))
+        case _ => throw Hook.refused("this source cannot be looked at")
+      }
+      case _ =>
+    }
+  }
+
+  private def texts(options: Map[_, _]): Map[String, String] = options.asInstanceOf[Map[String, String]].iterator.toMap
+
+  /** A name in two parts may be a format and a path, if there is no such table. */
+  private def named(session: SparkSession, name: Seq[String]): Unit = name match {
+    case Seq(format, path) if kind(session, format)._1 == "files" && !Try(session.sessionState.catalog.tableExists(TableIdentifier(path, Some(format)))).getOrElse(false) =>
+      source(session, format, false, Map.empty, Seq(path))
+    case _ =>
+  }
+
+  private def source(session: SparkSession, format: String, schema: Boolean, options: Map[String, String], paths: Seq[String]): Unit = {
+    val json = JsonNodeFactory.instance.objectNode()
+    val (found, name) = kind(session, format)
+    json.put("kind", found).put("format", name).put("schema", schema)
+    val places = json.putArray("paths")
+    val asked = paths ++ options.collect { case (key, value) if key.equalsIgnoreCase("path") => value }
+    asked.foreach(one => places.add(Try(place(session, one)).getOrElse(throw Hook.refused("the path cannot be looked at"))))
+    val known = json.putObject("options")
+    options.foreach { case (key, value) => known.put(key, value) }
+    Hook.beforehand(session, json.toString).foreach(why => throw Hook.refused(why))
+  }
+
+  /** What a format is, and its name; one that Spark does not find is called as the user calls it. */
+  private def kind(session: SparkSession, format: String): (String, String) =
+    Try(DataSource.lookupDataSource(format, session.sessionState.conf)).toOption match {
+      case Some(files) if classOf[FileFormat].isAssignableFrom(files) || classOf[FileDataSourceV2].isAssignableFrom(files) =>
+        val name = Try(files.getDeclaredConstructor().newInstance()).collect { case one: DataSourceRegister => one.shortName() }
+        ("files", name.getOrElse(format))
+      case Some(other) if classOf[JdbcRelationProvider].isAssignableFrom(other) => ("jdbc", "jdbc")
+      case _ => ("other", format)
+    }
+
+  /** A path as Hadoop understands it: whole, and without what only makes it look different. */
+  private def place(session: SparkSession, text: String): String = {
+    val path = new Path(text)
+    val whole = if (path.toUri.getScheme == null) FileSystem.get(session.sparkContext.hadoopConfiguration).makeQualified(path) else path
+    if (whole.toUri.getScheme == "file") whole.toUri.getPath else whole.toString
+  }
+}
