@@ -48,10 +48,13 @@ object Beforehand {
 
   /** A name in two parts may be a format and a path, if there is no such table. */
   private def named(session: SparkSession, name: Seq[String]): Unit = name match {
-    case Seq(format, path) if kind(session, format)._1 == "files" && !Try(session.sessionState.catalog.tableExists(TableIdentifier(path, Some(format)))).getOrElse(false) =>
+    // To look for a format takes Spark longer than to look for a table.
+    case Seq(format, path) if !exists(session, TableIdentifier(path, Some(format))) && kind(session, format)._1 == "files" =>
       source(session, format, false, Map.empty, Seq(path))
     case _ =>
   }
+
+  private def exists(session: SparkSession, name: TableIdentifier): Boolean = Try(session.sessionState.catalog.tableExists(name)).getOrElse(false)
 
   private def source(session: SparkSession, format: String, schema: Boolean, options: Map[String, String], paths: Seq[String]): Unit = {
     val json = JsonNodeFactory.instance.objectNode()
