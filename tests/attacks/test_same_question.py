@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from guarded import drained, refused, rows
+
+from headgate.guard import Settings
 
 PEOPLE = [(number, "ABC"[number % 3], 100 + number) for number in range(30)] + [(30, "D", 4711)]
 """The secret is the salary of person 30, the only one of department D; groups must have five."""
@@ -128,9 +132,11 @@ def test_a_setting_of_speed_changes_no_question(team) -> None:
 # Files: who reads a part of them asks about a part of the table.
 
 
-def reading(parted):
+def reading(parted, *writable: Path):
     words = POLICIES.replace("[team]", "[parted_team]")
-    return parted.session("ann", words, tables=("parted_team",)), str(parted.folder / "parted_team")
+    settings = Settings(writable=tuple(map(str, writable)))
+    ann = parted.session("ann", words, tables=("parted_team",), settings=settings)
+    return ann, str(parted.folder / "parted_team")
 
 
 def total(frame):
@@ -183,7 +189,7 @@ def streamed(ann, path: str, folder, **options: str):
 
 @pytest.mark.parametrize("option", ["maxFilesPerTrigger", "maxBytesPerTrigger"])
 def test_a_stream_does_not_tell_of_one_file_after_the_other(parted, tmp_path, option) -> None:
-    ann, path = reading(parted)
+    ann, path = reading(parted, tmp_path)
     stream = streamed(ann, path, tmp_path, **{option: "1"})
     with pytest.raises(Exception, match="refused by the guard"):
         stream.processAllAvailable()
@@ -191,7 +197,7 @@ def test_a_stream_does_not_tell_of_one_file_after_the_other(parted, tmp_path, op
 
 
 def test_streams_over_other_files_are_other_questions(parted, tmp_path) -> None:
-    ann, path = reading(parted)
+    ann, path = reading(parted, tmp_path)
     folders = [tmp_path / name for name in ("one", "two", "three")]
     for folder in folders:
         folder.mkdir()

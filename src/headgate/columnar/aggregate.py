@@ -304,6 +304,8 @@ def _extremes(choose: np.ufunc) -> Callable[[Column, Rows, DataType], list[Value
         if column.type is DataType.STRING:
             column = with_ordered_words([column])[0]
         found = choose.reduceat(column.values, starts)
+        if found.dtype == np.float64:
+            found = found + 0.0  # minus zero is zero: they are equal, and which of them comes first must not show
         return Column(kind, found, None, column.words).to_list()
 
     return extremes

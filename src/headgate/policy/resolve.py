@@ -217,7 +217,8 @@ def _check_mask(policy: Policy, catalog: StreamCatalog, place: Place) -> None:
         return
     columns = [catalog.stream(stream).column(name) for stream, name in sorted(policy.cells)]
     wrong = [one for one in columns if not fits_column(stands, one.type)]
-    if len(wrong) == len(columns) or (wrong and policy.attributes is not None):
+    whole = len(columns) == sum(len(catalog.stream(stream).columns) for stream in policy.streams)
+    if len(wrong) == len(columns) or (wrong and not whole):
         raise TypeMismatchError(
             f"the mask is of type {stands.type}, and `{wrong[0].name}` of type {wrong[0].type}",
             place=place,

@@ -223,15 +223,20 @@ def compute(call: AggregateCall, values: list[Value]) -> Value:
         return None
     match call.function:
         case "min":
-            return min(present)
+            return _without_sign(min(present))
         case "max":
-            return max(present)
+            return _without_sign(max(present))
         case "first":
             return present[0]
         case "last":
             return present[-1]
     numbers = [value for value in present if isinstance(value, int | float)]
     return _total(call, numbers)
+
+
+def _without_sign(value: Value) -> Value:
+    """Zero for minus zero: they are equal, and which of them comes first must not show."""
+    return value + 0.0 if isinstance(value, float) else value
 
 
 def _total(call: AggregateCall, numbers: list[int | float]) -> Value:

@@ -18,6 +18,7 @@ from headgate.model.instant import SECOND
 from headgate.model.privilege import COMPUTE, PRIVILEGES
 from headgate.model.schema import StreamCatalog, StreamSchema
 from headgate.model.subject import User
+from headgate.policy.masking import fits_column
 from headgate.policy.model import (
     AssistDenied,
     Defaults,
@@ -100,16 +101,20 @@ def policies_over(draw: st.DrawFn, streams: list[StreamSchema], identifier: str)
         during=draw(_periods()),
         window=draw(st.just(WindowCondition()) | st.just(WindowCondition(Extent(10 * SECOND), Extent(5 * SECOND)))),
         min_group=draw(st.none() | st.integers(1, 3)),
-        mask=draw(_masks(columns)),
+        mask=draw(_masks(columns, attributes)),
     )
 
 
-def _masks(columns: Sequence[ColumnRef]) -> SearchStrategy[Mask | None]:
-    """Every kind of mask. An expression is often of another type than a column that it stands in."""
+def _masks(columns: Sequence[ColumnRef], named: Sequence[str] | None) -> SearchStrategy[Mask | None]:
+    """Every kind of mask. An expression often becomes another type in the columns that it stands in, and is one that a
+    policy file may have: it fits all columns that are named, or one of all."""
     kinds = [Mask(kind) for kind in MaskKind if kind is not MaskKind.EXPRESSION]
     constants = [Constant(7, DataType.INT), Constant(2.5, DataType.DOUBLE), Constant("m", DataType.STRING)]
-    expressions = [Mask(MaskKind.EXPRESSION, one) for one in (*constants, *columns)]
-    return st.none() | st.sampled_from(kinds) | st.sampled_from(expressions)
+    about = [one.type for one in columns if not named or one.name in named]
+    enough = all if named else any
+    fitting = [one for one in (*constants, *columns) if enough(fits_column(one, kind) for kind in about)]
+    expressions = [Mask(MaskKind.EXPRESSION, one) for one in fitting]
+    return st.none() | st.sampled_from(kinds) | (st.sampled_from(expressions) if expressions else st.none())
 
 
 @cache
@@ -152,7 +157,7 @@ def _withholding(draw: st.DrawFn, stream: StreamSchema) -> Policy:
         tuple(attributes) if attributes else None,
         where=draw(_part_of(stream) | conditions(_columns(stream), 1) | st.none()),
         deny=draw(st.sampled_from([("read",), ("read", COMPUTE), ("assist",), ("read", "assist", COMPUTE)])),
-        mask=draw(_masks(_columns(stream))),
+        mask=draw(_masks(_columns(stream), attributes)),
     )
 
 
