@@ -97,7 +97,7 @@ class HeldWork:
     def _frames(
         self, key: FrameKey, span: Span, held: Mapping[str, Tuples], entries: Sequence[Entry]
     ) -> Iterator[Frame]:
-        bits = {bit for entry in entries for bit in entry.owner.line.bits}
+        bits = {bit for entry in entries for bit in entry.owner.bits}
         sides = [self._side(held[stream], span, bits) for stream in key.streams]
         if key.window is None:
             return _joined(sides, new_combinations(key, sides, self.limit)) if len(sides) > 1 else _alone(sides[0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import cast
 
 from headgate.algebra.block import Block, block_of
@@ -123,6 +124,11 @@ class ClassPlan:
     def line(self) -> Line:
         return Line(self.bit, self.parents)
 
+    @property
+    def bits(self) -> Iterable[int]:
+        """Those of tuples that it may have: its own, and those of the classes before it."""
+        return self.line.bits if self.parents else (self.bit,)
+
 
 @dataclass(frozen=True)
 class FrameKey:
@@ -183,10 +189,10 @@ class Plan:
     classes: tuple[ClassPlan, ...]
     frames: Mapping[FrameKey, tuple[Entry, ...]] = field(repr=False)
 
-    @property
+    @cached_property
     def width(self) -> int:
         """How many bits a bitmap of classes has."""
-        return max((bit for one in self.classes for bit in one.line.bits), default=-1) + 1
+        return max((bit for one in self.classes for bit in one.bits), default=-1) + 1
 
 
 class Numbering:

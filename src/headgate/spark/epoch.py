@@ -338,7 +338,7 @@ class EpochRunner:
         owners = [entry.owner for entry in entries if entry.owner.bit not in skipped]
         if not owners:
             return None
-        bits = frozenset(bit for owner in owners for bit in owner.line.bits)
+        bits = frozenset(bit for owner in owners for bit in owner.bits)
         return Held(self._planned.plan, key, span, epoch.number, bits, fresh)
 
     def _judged(self, found: DataFrame, key: FrameKey, epoch: Epoch, bits: frozenset[int]) -> Branch:
