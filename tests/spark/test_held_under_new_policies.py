@@ -87,3 +87,31 @@ def test_a_deny_that_comes_back_withholds_what_came_without_it(spark: SparkSessi
             hg.push("Health", [health("s5", 95, 5), health("s6", 6, 5)])
             hg.drain()
             assert sorted(str(row["BPressure"]) for row in pairs.rows()) == ["6", "None"]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_what_was_paired_is_not_given_again_when_a_predicate_is_taken_out(
+    spark: SparkSession, tmp_path: Path, restarted: bool
+) -> None:
+    """Without its equality a join is matched by something else, and would begin anew."""
+    removing = WITHOUT_DENY.replace("version: 1", "version: 1\ndefaults: {on_assist_denied: remove}")
+    about = "object: {streams: [Health], attributes: [Platoon]}"
+    no_key = removing + f"  - {{id: key, subject: {{role: Doctor}}, {about}, deny: [assist, read]}}\n"
+    with Catalog.open() as catalog:
+        hg = opened(spark, catalog, tmp_path / "data")
+        hg.policies.apply(removing)
+        pairs = hg.query(JOINED, user="ann")
+        hg.push("Health", [health("s1", 91, 1)])
+        hg.push("Position", [position("s1", 5, 2)])
+        hg.drain()
+        assert len(pairs.rows()) == 1
+        if restarted:
+            hg.close()
+        hg.policies.apply(no_key)
+        if restarted:
+            hg = opened(spark, catalog, tmp_path / "data")
+            pairs = hg.handle(pairs.id)
+        hg.push("Position", [{**position("s1", 6, 3), "Platoon": 2}])
+        hg.drain()
+        assert [row["Pos"] for row in pairs.rows()] == [6]
+        hg.close()

@@ -144,7 +144,7 @@ class FrameKey:
 
     @property
     def text(self) -> str:
-        """The key as a text that stays the same when a driver starts anew."""
+        """The key as a text that stays the same when a driver starts anew; what it is matched by comes last."""
         return repr((self.streams, self.ranges, str(self.window), self.waits_for, self.matches))
 
     @property

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from ast import literal_eval
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -127,14 +128,32 @@ class Progress:
 
     @staticmethod
     def from_json(body: Mapping[str, Any], keys: Iterable[FrameKey]) -> Progress:
-        """The progress that was saved; of frames that are no more, nothing is."""
-        by_text = {key.text: key for key in keys}
+        """The progress that was saved; of frames that are no more, nothing is, but for those that new ones are like."""
+        saved = {literal_eval(text)[:-1]: text for text in body["released"]}
+        known = {}
+        for key in keys:
+            text = key.text if key.text in body["released"] else saved.get(literal_eval(key.text)[:-1])
+            if text is not None:
+                known[key] = text
         return Progress(
             body["live"],
             body["latest"],
             {name: Watermark(*mark) for name, mark in body["marks"].items()},
-            {by_text[text]: value for text, value in body["released"].items() if text in by_text},
-            {by_text[text]: value for text, value in body["closed"].items() if text in by_text},
+            {key: body["released"][text] for key, text in known.items()},
+            {key: body["closed"][text] for key, text in known.items()},
+        )
+
+    def taken_over(self, keys: Iterable[FrameKey]) -> Progress:
+        """With the progress of frames that are like new ones but for what they are matched by.
+
+        A policy that takes a predicate out of a join changes what it is matched by; what has been paired is not new.
+        """
+        before = {replace(key, matches=()): key for key in self.released}
+        like = {key: before[replace(key, matches=())] for key in keys if replace(key, matches=()) in before}
+        return replace(
+            self,
+            released={**{key: self.released[old] for key, old in like.items()}, **self.released},
+            closed={**{key: self.closed[old] for key, old in like.items()}, **self.closed},
         )
 
     def only(self, keys: Iterable[FrameKey]) -> Progress:

@@ -362,7 +362,8 @@ class Engine:
             self._plan(self._pending, without_forgotten(self.planned.seats, self._oldest(), holding))
             self._pending = None
         counted = counted_by(self.planned.seated(), self.state.counted)
-        state = State(self.state.timeline, self.state.progress, list(self.state.segments), counted)
+        progress = self.state.progress.taken_over(self.planned.plan.frames)
+        state = State(self.state.timeline, progress, list(self.state.segments), counted)
         # A micro-batch belongs to a session of its own; what is read beside it must belong to the same.
         self._runner.spark = batch.sparkSession if batch is not None else self.spark
         log = WindowLog(self._runner.spark, self.storage, self.planned.shared, self.settings.carried)
