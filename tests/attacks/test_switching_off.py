@@ -13,6 +13,7 @@ from headgate.guard.guard import Guard
 from headgate.guard.recipe import Recipe
 from headgate.model.schema import StreamCatalog
 from headgate.policy.yaml_file import parse_policies
+from headgate.spark.callback import callback_client
 
 SUBSTITUTE = "spark.sql.variable.substitute"
 
@@ -179,12 +180,13 @@ def test_a_recipe_that_does_not_fit_is_a_refusal(world, monkeypatch) -> None:
 def test_no_decision_point_at_all_is_a_refusal(world) -> None:
     ann = world.session("ann", OWN)
     hook = gateway.attach(world.spark)
-    hook.register(None)
+    client = callback_client(world.spark)
+    hook.register(None, client)
     try:
         with refused("the decision point is not there"):
             ann.sql("SELECT id FROM emp").collect()
     finally:
-        hook.register(gateway.POINT)
+        hook.register(gateway.POINT, client)
 
 
 def test_a_guard_that_is_gone_is_a_refusal(world) -> None:

@@ -41,11 +41,12 @@ endpoint.stop()
 
 
 class Endpoint(NamedTuple):
-    """A server that runs: its port, the folder of the patients, and how to put other policies in force."""
+    """A server that runs: its port, the folder of the patients, how to put other policies in force, its process."""
 
     port: int
     data: Path
     change: Callable[[str], None]
+    process: int
 
 
 BOB, ALICE = "bob-example", "alice-example"
@@ -94,7 +95,7 @@ def running_endpoint(folder: Path, limits: Mapping[str, int] | None = None) -> I
     try:
         line = next((line for line in said if line.startswith("{")), "")
         assert line, "the server did not start"
-        yield Endpoint(json.loads(line)["port"], data, change)
+        yield Endpoint(json.loads(line)["port"], data, change, server.pid)
     finally:
         told.close()
         try:

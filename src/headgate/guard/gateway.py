@@ -21,6 +21,7 @@ from headgate.guard.beforehand import unresolvable
 from headgate.guard.build import ensure_jar
 from headgate.guard.differencing import compare
 from headgate.guard.guard import Guard
+from headgate.spark.callback import callback_client
 
 _guards: WeakValueDictionary[str, Guard] = WeakValueDictionary()
 _lock = threading.Lock()
@@ -98,7 +99,7 @@ def attach(spark: SparkSession) -> Any:
                 # Cells and silenced errors are evaluated by executors.
                 context._jsc.sc().addJar(str(ensure_jar()))
             ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
-            jvm.org.apache.spark.sql.headgate.Hook.register(POINT)
+            jvm.org.apache.spark.sql.headgate.Hook.register(POINT, callback_client(spark))
             _attached[:] = [gateway]
     return jvm.org.apache.spark.sql.headgate.Hook
 

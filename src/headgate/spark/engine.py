@@ -29,6 +29,7 @@ from headgate.model.instant import END_OF_TIME, Instant
 from headgate.model.schema import StreamCatalog
 from headgate.scenario.system import System
 from headgate.spark.beats import Beats
+from headgate.spark.callback import Callback
 from headgate.spark.counting import counted_by, counting_from_json, counting_to_json
 from headgate.spark.epoch import EpochRunner, Report, State
 from headgate.spark.manifest import Manifest, Manifests
@@ -99,6 +100,7 @@ class Engine:
         """Whether the next epoch is to look for punctuations even if there can be none: Spark takes its time to
         compile that look, and the first punctuation is not to wait for it."""
         self._query: StreamingQuery | None = None
+        self._callback: Callback | None = None
         self._beats: Beats | None = None
         self._failure: BaseException | None = None
         system = self._check_identity(system)
@@ -176,6 +178,7 @@ class Engine:
         """Begin to read; with `available_now`, only what is there already."""
         if self._query is not None and self._query.isActive:
             raise ConflictError("the engine runs already")
+        self._end_callback()
         self._end_beats()
         if self._failure is not None:
             # The epoch that failed has left its traces in what is remembered; what was committed has not.
@@ -246,6 +249,8 @@ class Engine:
         except StreamingQueryException as error:
             # What is said on purpose is said as it is, not wrapped into Spark's report of it.
             self._raise(self._failure if isinstance(self._failure, HeadgateError) else error)
+        finally:
+            self._end_callback()
         self.check()
 
     def await_epoch(self, number: int, timeout: float = 60.0) -> bool:
@@ -281,6 +286,13 @@ class Engine:
         if self._query is not None:
             self._query.stop()
             self._query = None
+        self._end_callback()
+
+    def _end_callback(self) -> None:
+        """The stream is over, and its thread calls no more."""
+        if self._callback is not None:
+            self._callback.end()
+            self._callback = None
 
     def _end_beats(self) -> None:
         if self._beats is not None:
@@ -329,6 +341,8 @@ class Engine:
 
     def _epoch(self, batch: DataFrame, number: int) -> None:
         try:
+            if self._callback is None:
+                self._callback = Callback(self.spark)
             with self.changed:
                 if number == self.epoch and not self.finished:
                     return  # it was committed before the driver went down, and Spark had not heard of it

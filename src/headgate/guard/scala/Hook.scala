@@ -8,6 +8,7 @@ import java.security.MessageDigest
 import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue}
 import java.util.zip.{Deflater, DeflaterOutputStream}
 import java.util.{Base64, Collections, HexFormat, UUID, WeakHashMap}
+import py4j.Py4JPythonClient
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.{AnalysisException, Dataset, Row, SparkSession => AnySession, SparkSessionExtensions}
@@ -70,7 +71,8 @@ object Hook {
   /** A copy of a session, as every streaming query makes one, knows by this setting whom it acts for. */
   private val TICKET = "spark.headgate.ticket"
 
-  def register(decisionPoint: DecisionPoint): Unit = point = Option(decisionPoint)
+  /** The decision point, and what it is called with. */
+  def register(decisionPoint: DecisionPoint, client: Py4JPythonClient): Unit = point = Option(decisionPoint).map(Calls.by(client, _))
 
   /** A new session in which everything runs as that user; tables are those of the parent. */
   def open(parent: AnySession, guard: String, user: String): SparkSession = {

@@ -1,0 +1,53 @@
+package org.apache.spark.sql.headgate
+
+import java.util.concurrent.{ExecutionException, SynchronousQueue, ThreadFactory, ThreadPoolExecutor, TimeUnit}
+import java.util.concurrent.atomic.AtomicInteger
+
+import py4j.{Py4JPythonClient, Py4JPythonClientPerThread}
+
+/** The decision point, called by threads that stay.
+  *
+  * py4j gives every thread that calls Python a connection of its own, with a thread that listens on the other side, and
+  * keeps all of it when the thread has ended. Connect runs each query on a new thread, and each stream has one: an
+  * endpoint would grow by half a megabyte with each query, until it has no threads left. So calls go through threads of
+  * our own, of which there are as many as there were calls at once. They are never given up, because their connections
+  * would stay.
+  *
+  * A thread that has a connection calls through that: it does what Python asked it to, and Python may hold locks that only
+  * its own thread can pass.
+  */
+class Calls(point: DecisionPoint, client: Py4JPythonClientPerThread) extends DecisionPoint {
+  private val made = new AtomicInteger()
+  private val daemons: ThreadFactory = work => {
+    val thread = new Thread(work, s"headgate-call-${made.incrementAndGet()}")
+    thread.setDaemon(true)
+    thread
+  }
+  private val threads = new ThreadPoolExecutor(0, Int.MaxValue, Long.MaxValue, TimeUnit.NANOSECONDS, new SynchronousQueue[Runnable](), daemons)
+
+  private def through[A](call: () => A): A =
+    if (client.getPerThreadConnection != null) call()
+    else try threads.submit(() => call()).get() catch { case error: ExecutionException => throw error.getCause }
+
+  override def recall(guard: String, digest: String, runs: Boolean): String = through(() => point.recall(guard, digest, runs))
+
+  override def decide(guard: String, letter: String, part: String, last: Boolean, runs: Boolean): String =
+    through(() => point.decide(guard, letter, part, last, runs))
+
+  override def explain(guard: String, letter: String): String = through(() => point.explain(guard, letter))
+
+  override def compare(letter: String): String = through(() => point.compare(letter))
+
+  override def beforehand(guard: String, letter: String): String = through(() => point.beforehand(guard, letter))
+
+  override def administers(guard: String, user: String): Boolean = through(() => point.administers(guard, user))
+
+  override def authenticate(guard: String, token: String): String = through(() => point.authenticate(guard, token))
+}
+
+object Calls {
+  def by(client: Py4JPythonClient, point: DecisionPoint): DecisionPoint = client match {
+    case own: Py4JPythonClientPerThread => new Calls(point, own)
+    case _ => point // without PYSPARK_PIN_THREAD connections are nobody's, and used again
+  }
+}
