@@ -80,6 +80,8 @@ def serve(
             limits.seconds,
             limits.queries,
             limits.streams,
+            limits.analyses,
+            limits.sessions,
         )
     )
     return endpoint

@@ -6,7 +6,7 @@ import org.sparkproject.connect.grpc._
 import org.sparkproject.connect.protobuf.Descriptors.FieldDescriptor
 import org.sparkproject.connect.protobuf.Message
 
-import org.apache.spark.connect.proto.{AnalyzePlanRequest, AnalyzePlanResponse, ExecutePlanRequest}
+import org.apache.spark.connect.proto.{AnalyzePlanRequest, AnalyzePlanResponse}
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connect.planner.SparkConnectPlanner
@@ -27,7 +27,7 @@ object ConnectGuard {
     */
   def start(
       base: SparkSession, guardId: String, allowed: Array[String], choices: Array[String], forbidden: Array[String], settable: Array[String],
-      seconds: Long, queries: Int, streams: Int): Int = {
+      seconds: Long, queries: Int, streams: Int, analyses: Int, sessions: Int): Int = {
     kinds = allowed.toSet
     words = choices.map(_.split(" ", 2)).groupMap(_(0))(_(1)).map { case (name, list) => name -> list.toSet }
     parts = forbidden.map(_.split(" ", 2)).map(one => one(0) -> one(1)).toMap
@@ -35,7 +35,8 @@ object ConnectGuard {
     settings = base.newSession().sessionState.conf.getAllConfs
     guard = Some(guardId)
     SparkConnectService.start(base.sparkContext)
-    Limits.start(seconds, queries, streams)
+    Sessions.start(sessions)
+    Limits.start(seconds, queries, streams, analyses)
     SparkConnectService.localPort
   }
 
@@ -45,15 +46,17 @@ object ConnectGuard {
     SparkConnectService.stop()
   }
 
+  /** Requests about a session that is there already. */
+  private val LATER = Set("ReattachExecuteRequest", "ReleaseExecuteRequest", "ReleaseSessionRequest", "GetStatusRequest")
+
   /** Makes the session of a request, as its handler would, so that it acts for somebody before anything runs in it. */
-  private[headgate] def open(user: String, message: Message): Unit = message match {
-    case one: ExecutePlanRequest => session(user, one.getSessionId)
-    case one: AnalyzePlanRequest => session(user, one.getSessionId) // `persist` is one of them, and is planned
-    case _ =>
+  private[headgate] def open(user: String, message: Message): Unit = {
+    val kind = message.getDescriptorForType
+    if (!LATER(kind.getName)) session(user, message.getField(kind.findFieldByName("session_id")).asInstanceOf[String])
   }
 
   private def session(user: String, id: String): SessionHolder = {
-    val holder = SparkConnectService.sessionManager.getOrCreateIsolatedSession(SessionKey(user, id), None)
+    val holder = Sessions.open(SessionKey(user, id))
     guard.foreach(one => Hook.bind(holder.session, Binding(one, user, settings, apart = true)))
     holder
   }
