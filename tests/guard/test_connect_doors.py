@@ -187,6 +187,38 @@ answer = [
 ]
 """
 
+DATABASES = (
+    BY_HAND
+    + """
+def viewed(plan):
+    plan.command.create_dataframe_view.name = "databases"
+    plan.command.create_dataframe_view.input.catalog.list_databases.SetInParent()
+executed(viewed)
+found = spark.catalog.listDatabases() + [spark.catalog.getDatabase("default")]
+answer = [[one.name, one.locationUri] for one in found] + [spark.table("databases").first().locationUri]
+"""
+)
+
+DETAILS = """
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+from pyspark.sql.connect import proto
+def details(query):
+    request = spark.client._execute_plan_request_with_metadata()
+    request.plan.root.sql.query = query
+    try:
+        list(spark.client._stub.ExecutePlan(request, metadata=spark.client._builder.metadata()))
+    except Exception as error:
+        status = rpc_status.from_call(error)
+    info = error_details_pb2.ErrorInfo()
+    next(one for one in status.details if one.Is(info.DESCRIPTOR)).Unpack(info)
+    asked = proto.FetchErrorDetailsRequest(session_id=spark.client._session_id, error_id=info.metadata["errorId"])
+    found = spark.client._stub.FetchErrorDetails(asked, metadata=spark.client._builder.metadata())
+    (first,) = found.errors
+    return [status.message, first.message, len(first.stack_trace), first.spark_throwable.error_class]
+answer = [details("SELECT Nane FROM parquet.`DATA`"), details("SELECT * FROM parquet.`/etc`")]
+"""
+
 KINDS = [
     ("drop_table", "table_name"),
     ("drop_view", "view_name"),
@@ -215,6 +247,10 @@ TASKS = {
     "substituted": (ALICE, "", SUBSTITUTED),
     "settings": (ALICE, "", SETTINGS),
     "columns": (ALICE, "", COLUMNS),
+    "databases": (ALICE, "", DATABASES),
+    "databases of an administrator": (BOB, "", DATABASES),
+    "details": (ALICE, "", DETAILS),
+    "details of an administrator": (BOB, "", DETAILS),
 }
 
 
@@ -301,6 +337,28 @@ def test_asking_for_columns_looks_at_no_file_and_no_database(answers) -> None:
         assert "refused by the guard" in told
     assert "give the schema" in refused[1]
     assert columns == ["Id", "Disease", "Expense", "PatientName"]
+
+
+def test_where_databases_are_is_for_administrators(answers) -> None:
+    """Way in 10: the warehouse's folder, by either request and inside of another."""
+    assert _answer(answers, "databases") == [["default", ""], ["default", ""], ""]
+    *found, viewed = _answer(answers, "databases of an administrator")
+    assert all("warehouse" in place for place in (viewed, *(place for _, place in found)))
+
+
+def test_what_is_wrong_is_told_without_plan_and_place_in_the_server(answers) -> None:
+    """Way in 10: a plan as Spark prints it shows what views are made of, whichever way it comes."""
+    (message, detailed, traces, code), refused = _answer(answers, "details")
+    assert code == "UNRESOLVED_COLUMN.WITH_SUGGESTION"
+    assert traces == refused[2] == 0
+    for told in (message, detailed):
+        assert "with name `Nane` cannot be resolved" in told
+        assert "Relation" not in told
+        assert "Project" not in told
+    assert "the folder that is read is not known" in refused[1]
+    whole, _ = _answer(answers, "details of an administrator")
+    assert "Project" in whole[1]
+    assert whole[2] > 0
 
 
 # What newer versions of the protocol bring, is refused until somebody has looked at it.

@@ -90,7 +90,8 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
       Left(s"refused by the guard: the user_id `${claimed.getUserId}` is not the user of the token; leave it out, or unset SPARK_USER and USER")
     else try {
       ConnectGuard.open(user, message)
-      Right(message.toBuilder.setField(field, claimed.toBuilder.setUserId(user).build()).build())
+      val own = message.toBuilder.setField(field, claimed.toBuilder.setUserId(user).build()).build()
+      Right(if (ConnectGuard.administers(user)) own else Places.hidden(own))
     } catch {
       case refusal: RefusedException => Left(refusal.getMessage)
       case error: Exception => Left(s"refused by the guard: the session cannot be opened (${error.getMessage})")
