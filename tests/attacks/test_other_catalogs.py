@@ -11,6 +11,7 @@ from guarded import EMPLOYEES, policy, refused, rows
 from headgate.guard.objects import Objects
 from headgate.guard.plan import Node
 
+DRIVER = "org.apache.derby.iapi.jdbc.AutoloadedDriver"
 PARTS = ("spark.sql.catalog.other", "spark.sql.catalog.other.url", "spark.sql.catalog.other.driver")
 
 
@@ -20,6 +21,7 @@ def other(world, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     url = f"jdbc:derby:{tmp_path_factory.mktemp('other') / 'database'};create=true"
     values = ("org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog", url)
     spark = world.spark
+    spark.sparkContext._jvm.java.lang.System.setProperty("derby.stream.error.field", "java.lang.System.err")
     columns = "id int, name string, dept string, salary int, since string"
     spark.createDataFrame(EMPLOYEES, columns).write.option("driver", DRIVER).jdbc(url, 'APP."emp"')
     spark.sql("CREATE DATABASE IF NOT EXISTS app")
@@ -34,9 +36,6 @@ def other(world, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         settings.remove(key)
         spark.conf.unset(key)
     spark.sql("DROP DATABASE app CASCADE")
-
-
-DRIVER = "org.apache.derby.iapi.jdbc.AutoloadedDriver"
 
 
 def allowed(table: str) -> str:
@@ -72,6 +71,6 @@ def test_a_table_of_another_catalog_is_governed_by_its_whole_name(other) -> None
     ],
 )
 def test_names_are_compared_whole(parts, table) -> None:
-    """A catalog without namespaces is no namespace: `ns.emp` is one of ours, the table `emp` of a catalog `ns` is not."""
+    """`ns.emp` is one of ours, and the table `emp` of a catalog `ns` that has no namespaces is not."""
     leaf = Node(0, "DataSourceV2Relation", (1,), (), {"source": "v2", "table": ".".join(parts), "parts": parts})
     assert Objects(("ns.emp", "third.a.b.emp")).object_of(leaf) == table
