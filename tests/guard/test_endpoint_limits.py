@@ -124,6 +124,17 @@ answer += [firsts, schema(bob)]
 """
 )
 
+# A loop that runs no query; it is let go of by whoever waits, as it would never end.
+SCRIPTS = """
+import threading
+told = []
+LOOP = "BEGIN l: LOOP ITERATE l; END LOOP; END"
+held = threading.Thread(target=lambda: told.append(outcome(lambda: spark.sql(LOOP).collect())), daemon=True)
+held.start()
+held.join(30)
+answer = told or ["it runs on"]
+"""
+
 SESSIONS = """
 opened, told = [], []
 for _ in range(30):
@@ -155,7 +166,7 @@ answer.append(last)
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     limits = {"seconds": SECONDS, "queries": 2, "streams": 1, "analyses": 2, "sessions": 16}
     programs = {"explodes": EXPLODES, "backtracks": BACKTRACKS, "at once": AT_ONCE, "streams": STREAMS}
-    programs |= {"in turns": IN_TURNS, "analyses": ANALYSES, "sessions": SESSIONS}
+    programs |= {"in turns": IN_TURNS, "analyses": ANALYSES, "scripts": SCRIPTS, "sessions": SESSIONS}
     with running_endpoint(tmp_path_factory.mktemp("limits"), limits) as endpoint:
         return answers_to(endpoint, {name: (BOB, "", program) for name, program in programs.items()})
 
@@ -207,6 +218,11 @@ def test_nobody_has_more_than_a_number_of_plans_analysed_at_once(answers) -> Non
         assert "2 plans of yours are being analysed" in told
     assert firsts == ["done", "done"]
     assert alices == later == "struct<id:bigint>"
+
+
+def test_a_script_that_never_ends_does_not_begin(answers) -> None:
+    """The time that a query may take is looked at by its tasks; a loop of a script may have none."""
+    assert "SQL_SCRIPTING" in _answer(answers, "scripts")[0]
 
 
 def test_nobody_has_more_than_a_number_of_sessions(answers) -> None:
