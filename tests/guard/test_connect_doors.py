@@ -199,6 +199,14 @@ answer = [[one.name, one.locationUri] for one in found] + [spark.table("database
 """
 )
 
+ARTIFACTS = """
+from pathlib import Path
+temporary = Path("DATA").parent / "temporary"
+before = set(temporary.iterdir())
+answer = [outcome(lambda: spark.addArtifacts("/etc/hostname", file=True)) for _ in range(3)]
+answer.append(len(set(temporary.iterdir()) - before))
+"""
+
 DETAILS = """
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
@@ -249,6 +257,7 @@ TASKS = {
     "columns": (ALICE, "", COLUMNS),
     "databases": (ALICE, "", DATABASES),
     "databases of an administrator": (BOB, "", DATABASES),
+    "artifacts": (ALICE, "", ARTIFACTS),
     "details": (ALICE, "", DETAILS),
     "details of an administrator": (BOB, "", DETAILS),
 }
@@ -256,7 +265,10 @@ TASKS = {
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    with running_endpoint(tmp_path_factory.mktemp("doors")) as endpoint:
+    folder = tmp_path_factory.mktemp("doors")
+    (folder / "temporary").mkdir()
+    java = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djava.io.tmpdir={folder / 'temporary'}"
+    with running_endpoint(folder, config={"spark.driver.extraJavaOptions": java}) as endpoint:
         return answers_to(endpoint, TASKS)
 
 
@@ -344,6 +356,14 @@ def test_where_databases_are_is_for_administrators(answers) -> None:
     assert _answer(answers, "databases") == [["default", ""], ["default", ""], ""]
     *found, viewed = _answer(answers, "databases of an administrator")
     assert all("warehouse" in place for place in (viewed, *(place for _, place in found)))
+
+
+def test_artifacts_are_refused_before_the_server_makes_room_for_them(answers) -> None:
+    """Way in 20: there was a folder for each request, refused or not, until the server ended."""
+    *refused, folders = _answer(answers, "artifacts")
+    for told in refused:
+        assert "refused by the guard: requests of the kind `AddArtifactsRequest` are not allowed" in told
+    assert folders == 0
 
 
 def test_what_is_wrong_is_told_without_plan_and_place_in_the_server(answers) -> None:

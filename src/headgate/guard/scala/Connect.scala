@@ -91,6 +91,11 @@ object ConnectGuard {
     })).mkString(".")
   }
 
+  /** Whether requests of that name are let in, of some kind at least. */
+  private[headgate] def serves(name: String): Boolean = kinds.exists(_.takeWhile(_ != '.') == name)
+
+  private[headgate] def notAllowed(kind: String): String = s"refused by the guard: requests of the kind `$kind` are not allowed"
+
   /** A part of a request that is forbidden or not among the words let in, wherever in it. */
   private[headgate] def forbidden(message: Message): Option[String] = {
     val list = words.get(message.getDescriptorForType.getFullName.stripPrefix("spark.connect."))
@@ -133,9 +138,19 @@ class ConnectGuard extends ServerInterceptor {
       case None =>
         call.close(Status.UNAUTHENTICATED.withDescription("the token is missing or not known"), new Metadata())
         new ServerCall.Listener[Request] {}
+      // INVARIANT: no handler is made for what is not let in. That of artifacts has a folder before it has read anything.
+      case Some(_) if !ConnectGuard.serves(requested(call.getMethodDescriptor)) =>
+        val why = ConnectGuard.notAllowed(requested(call.getMethodDescriptor))
+        call.close(Status.PERMISSION_DENIED.withDescription(why), new Metadata())
+        new ServerCall.Listener[Request] {}
       case Some(name) =>
         val own = new UserCall(call, name)
         new UserRequests(call, own, name, next.startCall(own, headers))
     }
+  }
+
+  private def requested(method: MethodDescriptor[_, _]): String = method.getRequestMarshaller match {
+    case one: MethodDescriptor.PrototypeMarshaller[_] => one.getMessagePrototype.asInstanceOf[Message].getDescriptorForType.getName
+    case _ => method.getFullMethodName
   }
 }

@@ -77,7 +77,7 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
     val field = message.getDescriptorForType.findFieldByName("user_context")
     val kind = ConnectGuard.kind(message)
     if (field == null) Left(s"refused by the guard: a request of the kind `$kind` names no user")
-    else if (!ConnectGuard.kinds(kind)) Left(s"refused by the guard: requests of the kind `$kind` are not allowed")
+    else if (!ConnectGuard.kinds(kind)) Left(ConnectGuard.notAllowed(kind))
     else ConnectGuard.forbidden(message) match {
       case Some(part) => Left(s"refused by the guard: a request with `$part` ${ConnectGuard.why(part)}")
       case None => named(message, field)
