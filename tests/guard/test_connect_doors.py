@@ -199,6 +199,42 @@ answer = [[one.name, one.locationUri] for one in found] + [spark.table("database
 """
 )
 
+OTHERS = """
+import uuid
+from pyspark.sql.connect import proto
+bob = session("bob-example")
+bob.range(5).createOrReplaceTempView("bobs")
+stream = bob.readStream.schema(bob.read.parquet("DATA").schema).parquet("DATA")
+query = stream.writeStream.format("memory").queryName("bobs_stream").start()
+started = bob.client._execute_plan_request_with_metadata()
+started.operation_id = str(uuid.uuid4())
+started.plan.root.range.end = 5
+started.plan.root.range.step = 1
+started.request_options.add().reattach_options.reattachable = True
+next(bob.client._stub.ExecutePlan(started, metadata=bob.client._builder.metadata()))
+stub, metadata = spark.client._stub, spark.client._builder.metadata()
+theirs = dict(session_id=bob.client._session_id)
+def viewed():
+    request = proto.ExecutePlanRequest(**theirs)
+    request.plan.root.sql.query = "SELECT * FROM bobs"
+    return list(stub.ExecutePlan(request, metadata=metadata))
+def stopped():
+    request = spark.client._execute_plan_request_with_metadata()
+    asked = request.plan.command.streaming_query_command
+    asked.query_id.id, asked.query_id.run_id, asked.stop = query.id, query.runId, True
+    return list(stub.ExecutePlan(request, metadata=metadata))
+def reattached():
+    request = proto.ReattachExecuteRequest(operation_id=started.operation_id, **theirs)
+    return list(stub.ReattachExecute(request, metadata=metadata))
+answer = [outcome(one) for one in (viewed, stopped, reattached)]
+answer += [spark.streams.get(query.id), len(spark.streams.active)]
+interrupted = proto.InterruptRequest(interrupt_type=1, **theirs)
+answer.append(len(stub.Interrupt(interrupted, metadata=metadata).interrupted_ids))
+stub.ReleaseSession(proto.ReleaseSessionRequest(**theirs), metadata=metadata)
+answer += [query.isActive, bob.table("bobs").count()]
+query.stop()
+"""
+
 ARTIFACTS = """
 from pathlib import Path
 temporary = Path("DATA").parent / "temporary"
@@ -257,6 +293,7 @@ TASKS = {
     "columns": (ALICE, "", COLUMNS),
     "databases": (ALICE, "", DATABASES),
     "databases of an administrator": (BOB, "", DATABASES),
+    "others": (ALICE, "", OTHERS),
     "artifacts": (ALICE, "", ARTIFACTS),
     "details": (ALICE, "", DETAILS),
     "details of an administrator": (BOB, "", DETAILS),
@@ -356,6 +393,15 @@ def test_where_databases_are_is_for_administrators(answers) -> None:
     assert _answer(answers, "databases") == [["default", ""], ["default", ""], ""]
     *found, viewed = _answer(answers, "databases of an administrator")
     assert all("warehouse" in place for place in (viewed, *(place for _, place in found)))
+
+
+def test_ids_of_others_open_nothing(answers) -> None:
+    """Way in 12: of a session, an operation and a stream that somebody else has."""
+    view, stream, operation, *found = _answer(answers, "others")
+    assert "TABLE_OR_VIEW_NOT_FOUND" in view
+    assert "STREAMING_QUERY_NOT_FOUND" in stream
+    assert "INVALID_HANDLE" in operation
+    assert found == [None, 0, 0, True, 5]
 
 
 def test_artifacts_are_refused_before_the_server_makes_room_for_them(answers) -> None:
