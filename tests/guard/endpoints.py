@@ -30,7 +30,7 @@ settings = Settings({"patient": Source(path=sys.argv[3])}, administrators=frozen
 guard = Guard(system.streams, system.policies, system.users, settings)
 config = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": sys.argv[4],
           "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
-          "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+          "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", **json.loads(sys.argv[6])}
 endpoint = serve(guard, read_tokens(Path(sys.argv[2]), system.users), 0, "127.0.0.1", config)
 print(json.dumps({"port": endpoint.port}), flush=True)
 for line in sys.stdin:
@@ -59,8 +59,10 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def running_endpoint(folder: Path, limits: Mapping[str, int] | None = None) -> Iterator[Endpoint]:
-    """A server for the users of the medical example."""
+def running_endpoint(
+    folder: Path, limits: Mapping[str, int] | None = None, config: Mapping[str, str] | None = None
+) -> Iterator[Endpoint]:
+    """A server for the users of the medical example; `config` is more of Spark's configuration."""
     data = folder / "patients"
     data.mkdir()
     columns = {"Id": [101, 102, 103], "Disease": ["gastric cancer", "cerebroma", "neuralgia"]}
@@ -74,6 +76,7 @@ def running_endpoint(folder: Path, limits: Mapping[str, int] | None = None) -> I
         data,
         folder / "warehouse",
         json.dumps(limits or {}),
+        json.dumps(config or {}),
     ]
     server = subprocess.Popen(
         [sys.executable, "-c", SERVER, *map(str, arguments)],

@@ -187,6 +187,82 @@ answer = [
 ]
 """
 
+DATABASES = (
+    BY_HAND
+    + """
+def viewed(plan):
+    plan.command.create_dataframe_view.name = "databases"
+    plan.command.create_dataframe_view.input.catalog.list_databases.SetInParent()
+executed(viewed)
+found = spark.catalog.listDatabases() + [spark.catalog.getDatabase("default")]
+answer = [[one.name, one.locationUri] for one in found] + [spark.table("databases").first().locationUri]
+"""
+)
+
+OTHERS = """
+import uuid
+from pyspark.sql.connect import proto
+bob = session("bob-example")
+bob.range(5).createOrReplaceTempView("bobs")
+stream = bob.readStream.schema(bob.read.parquet("DATA").schema).parquet("DATA")
+query = stream.writeStream.format("memory").queryName("bobs_stream").start()
+started = bob.client._execute_plan_request_with_metadata()
+started.operation_id = str(uuid.uuid4())
+started.plan.root.range.end = 5
+started.plan.root.range.step = 1
+started.request_options.add().reattach_options.reattachable = True
+next(bob.client._stub.ExecutePlan(started, metadata=bob.client._builder.metadata()))
+stub, metadata = spark.client._stub, spark.client._builder.metadata()
+theirs = dict(session_id=bob.client._session_id)
+def viewed():
+    request = proto.ExecutePlanRequest(**theirs)
+    request.plan.root.sql.query = "SELECT * FROM bobs"
+    return list(stub.ExecutePlan(request, metadata=metadata))
+def stopped():
+    request = spark.client._execute_plan_request_with_metadata()
+    asked = request.plan.command.streaming_query_command
+    asked.query_id.id, asked.query_id.run_id, asked.stop = query.id, query.runId, True
+    return list(stub.ExecutePlan(request, metadata=metadata))
+def reattached():
+    request = proto.ReattachExecuteRequest(operation_id=started.operation_id, **theirs)
+    return list(stub.ReattachExecute(request, metadata=metadata))
+answer = [outcome(one) for one in (viewed, stopped, reattached)]
+answer += [spark.streams.get(query.id), len(spark.streams.active)]
+interrupted = proto.InterruptRequest(interrupt_type=1, **theirs)
+answer.append(len(stub.Interrupt(interrupted, metadata=metadata).interrupted_ids))
+stub.ReleaseSession(proto.ReleaseSessionRequest(**theirs), metadata=metadata)
+answer += [query.isActive, bob.table("bobs").count()]
+query.stop()
+"""
+
+ARTIFACTS = """
+from pathlib import Path
+temporary = Path("DATA").parent / "temporary"
+before = set(temporary.iterdir())
+answer = [outcome(lambda: spark.addArtifacts("/etc/hostname", file=True)) for _ in range(3)]
+answer.append(len(set(temporary.iterdir()) - before))
+"""
+
+DETAILS = """
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+from pyspark.sql.connect import proto
+def details(query):
+    request = spark.client._execute_plan_request_with_metadata()
+    request.plan.root.sql.query = query
+    try:
+        list(spark.client._stub.ExecutePlan(request, metadata=spark.client._builder.metadata()))
+    except Exception as error:
+        status = rpc_status.from_call(error)
+    info = error_details_pb2.ErrorInfo()
+    next(one for one in status.details if one.Is(info.DESCRIPTOR)).Unpack(info)
+    asked = proto.FetchErrorDetailsRequest(session_id=spark.client._session_id, error_id=info.metadata["errorId"])
+    found = spark.client._stub.FetchErrorDetails(asked, metadata=spark.client._builder.metadata())
+    (first,) = found.errors
+    return [status.message, first.message, len(first.stack_trace), first.spark_throwable.error_class]
+answer = [details("SELECT Nane FROM parquet.`DATA`"), details("SELECT * FROM parquet.`/etc`")]
+"""
+
 KINDS = [
     ("drop_table", "table_name"),
     ("drop_view", "view_name"),
@@ -215,12 +291,21 @@ TASKS = {
     "substituted": (ALICE, "", SUBSTITUTED),
     "settings": (ALICE, "", SETTINGS),
     "columns": (ALICE, "", COLUMNS),
+    "databases": (ALICE, "", DATABASES),
+    "databases of an administrator": (BOB, "", DATABASES),
+    "others": (ALICE, "", OTHERS),
+    "artifacts": (ALICE, "", ARTIFACTS),
+    "details": (ALICE, "", DETAILS),
+    "details of an administrator": (BOB, "", DETAILS),
 }
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    with running_endpoint(tmp_path_factory.mktemp("doors")) as endpoint:
+    folder = tmp_path_factory.mktemp("doors")
+    (folder / "temporary").mkdir()
+    java = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djava.io.tmpdir={folder / 'temporary'}"
+    with running_endpoint(folder, config={"spark.driver.extraJavaOptions": java}) as endpoint:
         return answers_to(endpoint, TASKS)
 
 
@@ -301,6 +386,45 @@ def test_asking_for_columns_looks_at_no_file_and_no_database(answers) -> None:
         assert "refused by the guard" in told
     assert "give the schema" in refused[1]
     assert columns == ["Id", "Disease", "Expense", "PatientName"]
+
+
+def test_where_databases_are_is_for_administrators(answers) -> None:
+    """Way in 10: the warehouse's folder, by either request and inside of another."""
+    assert _answer(answers, "databases") == [["default", ""], ["default", ""], ""]
+    *found, viewed = _answer(answers, "databases of an administrator")
+    assert all("warehouse" in place for place in (viewed, *(place for _, place in found)))
+
+
+def test_ids_of_others_open_nothing(answers) -> None:
+    """Way in 12: of a session, an operation and a stream that somebody else has."""
+    view, stream, operation, *found = _answer(answers, "others")
+    assert "TABLE_OR_VIEW_NOT_FOUND" in view
+    assert "STREAMING_QUERY_NOT_FOUND" in stream
+    assert "INVALID_HANDLE" in operation
+    assert found == [None, 0, 0, True, 5]
+
+
+def test_artifacts_are_refused_before_the_server_makes_room_for_them(answers) -> None:
+    """Way in 20: there was a folder for each request, refused or not, until the server ended."""
+    *refused, folders = _answer(answers, "artifacts")
+    for told in refused:
+        assert "refused by the guard: requests of the kind `AddArtifactsRequest` are not allowed" in told
+    assert folders == 0
+
+
+def test_what_is_wrong_is_told_without_plan_and_place_in_the_server(answers) -> None:
+    """Way in 10: a plan as Spark prints it shows what views are made of, whichever way it comes."""
+    (message, detailed, traces, code), refused = _answer(answers, "details")
+    assert code == "UNRESOLVED_COLUMN.WITH_SUGGESTION"
+    assert traces == refused[2] == 0
+    for told in (message, detailed):
+        assert "with name `Nane` cannot be resolved" in told
+        assert "Relation" not in told
+        assert "Project" not in told
+    assert "the folder that is read is not known" in refused[1]
+    whole, _ = _answer(answers, "details of an administrator")
+    assert "Project" in whole[1]
+    assert whole[2] > 0
 
 
 # What newer versions of the protocol bring, is refused until somebody has looked at it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from endpoints import BOB, answers_to, running_endpoint
+from endpoints import ALICE, BOB, answers_to, running_endpoint
 
 SECONDS = 6
 
@@ -99,12 +99,74 @@ answer = order
 """
 )
 
+# Spark computes the constants of VALUES while it analyses.
+ANALYSES = (
+    TIMED
+    + """
+import threading
+bob, alice = session("bob-example"), session("alice-example")
+LONG = ", ".join(["(sha2(repeat('a', 20000000), 512))"] * 60)
+def asked():
+    request = bob.client._analyze_plan_request_with_metadata()
+    request.schema.plan.root.sql.query = f"SELECT * FROM VALUES {LONG}"
+    bob.client._stub.AnalyzePlan(request, metadata=bob.client._builder.metadata())
+    return "done"
+firsts = []
+held = [threading.Thread(target=lambda: firsts.append(timed(asked)[0])) for _ in range(2)]
+for one in held:
+    one.start()
+time.sleep(1)
+schema = lambda one: timed(lambda: one.range(3).schema.simpleString())[0]
+answer = [schema(bob), timed(lambda: bob.range(3)._explain_string())[0], schema(alice)]
+for one in held:
+    one.join()
+answer += [firsts, schema(bob)]
+"""
+)
+
+# A loop that runs no query; it is let go of by whoever waits, as it would never end.
+SCRIPTS = """
+import threading
+told = []
+LOOP = "BEGIN l: LOOP ITERATE l; END LOOP; END"
+held = threading.Thread(target=lambda: told.append(outcome(lambda: spark.sql(LOOP).collect())), daemon=True)
+held.start()
+held.join(30)
+answer = told or ["it runs on"]
+"""
+
+SESSIONS = """
+opened, told = [], []
+for _ in range(30):
+    one = session("bob-example")
+    told.append(outcome(lambda: one.range(3).count()))
+    opened.append(one)
+    if told[-1] != "done":
+        break
+refused = opened[-1]
+told_settings = outcome(lambda: refused.conf.get("spark.sql.shuffle.partitions"))
+alice = session("alice-example").range(3).count()
+for one in opened[:-1]:
+    one.client.release_session()
+answer = [told[-1], told_settings, alice, refused.range(3).count()]
+"""
+
+LEFT = """
+import time
+first, second = session("bob-example"), session("bob-example")
+answer = [first.range(3).count(), outcome(lambda: second.range(3).count())]
+deadline = time.monotonic() + 60
+while (last := outcome(lambda: second.range(3).count())) != "done" and time.monotonic() < deadline:
+    time.sleep(0.5)
+answer.append(last)
+"""
+
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    limits = {"seconds": SECONDS, "queries": 2, "streams": 1}
+    limits = {"seconds": SECONDS, "queries": 2, "streams": 1, "analyses": 2, "sessions": 16}
     programs = {"explodes": EXPLODES, "backtracks": BACKTRACKS, "at once": AT_ONCE, "streams": STREAMS}
-    programs["in turns"] = IN_TURNS
+    programs |= {"in turns": IN_TURNS, "analyses": ANALYSES, "scripts": SCRIPTS, "sessions": SESSIONS}
     with running_endpoint(tmp_path_factory.mktemp("limits"), limits) as endpoint:
         return answers_to(endpoint, {name: (BOB, "", program) for name, program in programs.items()})
 
@@ -148,3 +210,36 @@ def test_nobody_has_more_than_a_number_of_streams_at_once(answers) -> None:
 
 def test_tasks_of_users_take_turns(answers) -> None:
     assert _answer(answers, "in turns") == ["alice", "bob"]
+
+
+def test_nobody_has_more_than_a_number_of_plans_analysed_at_once(answers) -> None:
+    schema, explained, alices, firsts, later = _answer(answers, "analyses")
+    for told in (schema, explained):
+        assert "2 plans of yours are being analysed" in told
+    assert firsts == ["done", "done"]
+    assert alices == later == "struct<id:bigint>"
+
+
+def test_a_script_that_never_ends_does_not_begin(answers) -> None:
+    """The time that a query may take is looked at by its tasks; a loop of a script may have none."""
+    assert "SQL_SCRIPTING" in _answer(answers, "scripts")[0]
+
+
+def test_nobody_has_more_than_a_number_of_sessions(answers) -> None:
+    """Nor does one get around it with requests that are no queries; what was let go of counts no more."""
+    query, setting, alices, later = _answer(answers, "sessions")
+    for told in (query, setting):
+        assert "16 sessions of yours are open" in told
+    assert (alices, later) == (3, 3)
+
+
+def test_a_session_that_is_not_used_is_closed(tmp_path) -> None:
+    """Who looks after the limits uses no session by looking."""
+    manager = "spark.connect.session.manager"
+    config = {f"{manager}.defaultSessionTimeout": "3s", f"{manager}.maintenanceInterval": "1s"}
+    with running_endpoint(tmp_path, {"sessions": 1}, config) as endpoint:
+        found = answers_to(endpoint, {"left": (ALICE, "", LEFT)})
+    first, told, last = _answer(found, "left")
+    assert first == 3
+    assert "1 sessions of yours are open" in told
+    assert last == "done"

@@ -30,6 +30,8 @@ def serve(
     ] = 3600,
     queries: Annotated[int, typer.Option(help="How many queries of a user may run at once.", min=1)] = 16,
     streams: Annotated[int, typer.Option(help="How many streams of a user may run at once.", min=0)] = 8,
+    analyses: Annotated[int, typer.Option(help="How many plans of a user may be analysed at once.", min=1)] = 8,
+    sessions: Annotated[int, typer.Option(help="How many sessions a user may have.", min=1)] = 64,
     setting: Annotated[
         list[str] | None, typer.Option(help="One more of Spark's settings, as key=value.", show_default=False)
     ] = None,
@@ -53,7 +55,7 @@ def serve(
     from headgate.guard.tokens import read_tokens
 
     system = load_scenario(scenario).system
-    settings = Settings(limits=Limits(query_seconds, queries, streams))
+    settings = Settings(limits=Limits(query_seconds, queries, streams, analyses, sessions))
     guard = Guard(system.streams, system.policies, system.users, settings)
     book = read_tokens(tokens, system.users)
     config = {"spark.master": master, **_settings(setting or [])}

@@ -45,6 +45,8 @@ def serve(
     if SparkSession.getActiveSession() is not None:
         raise InputError("this process already runs Spark", hint="start the endpoint in a process of its own")
     builder = SparkSession.builder.appName("headgate").config("spark.ui.enabled", "false")
+    # Nothing stops a loop of a script that runs no query: `BEGIN l: LOOP ITERATE l; END LOOP; END`.
+    builder = builder.config("spark.sql.scripting.enabled", "false")
     for key, value in (config or {}).items():
         builder = builder.config(key, value)
     jar = str(ensure_jar())
@@ -80,6 +82,8 @@ def serve(
             limits.seconds,
             limits.queries,
             limits.streams,
+            limits.analyses,
+            limits.sessions,
         )
     )
     return endpoint

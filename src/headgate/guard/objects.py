@@ -73,6 +73,8 @@ class Objects:
     def object_of(self, leaf: Node) -> str | None:
         """The table that a leaf reads; None for one that nobody has said anything about."""
         facts = leaf.facts
+        if "parts" in facts:
+            return self._tables.get(tuple(part.lower() for part in facts["parts"]))
         if "table" in facts:
             return self.table(facts["table"])
         match facts.get("source"):

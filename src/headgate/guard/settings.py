@@ -17,12 +17,16 @@ NO_TIME = "no time of its own"
 class Limits:
     """How much each user of the Connect endpoint gets at a time.
 
-    A query, or one batch of a stream, may take `seconds`; `queries` may run at once, and `streams` beside them.
+    A query, or one batch of a stream, may take `seconds`; `queries` may run at once, and `streams` beside them. Of
+    questions about a plan that is not run (its columns, an explanation) `analyses` are answered at once, and `sessions`
+    may be open.
     """
 
     seconds: int = 3600
     queries: int = 16
     streams: int = 8
+    analyses: int = 8
+    sessions: int = 64
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import org.sparkproject.connect.grpc._
 import org.sparkproject.connect.protobuf.Descriptors.FieldDescriptor
 import org.sparkproject.connect.protobuf.Message
 
-import org.apache.spark.connect.proto.{AnalyzePlanRequest, AnalyzePlanResponse, ExecutePlanRequest}
+import org.apache.spark.connect.proto.{AnalyzePlanRequest, AnalyzePlanResponse}
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connect.planner.SparkConnectPlanner
@@ -27,7 +27,7 @@ object ConnectGuard {
     */
   def start(
       base: SparkSession, guardId: String, allowed: Array[String], choices: Array[String], forbidden: Array[String], settable: Array[String],
-      seconds: Long, queries: Int, streams: Int): Int = {
+      seconds: Long, queries: Int, streams: Int, analyses: Int, sessions: Int): Int = {
     kinds = allowed.toSet
     words = choices.map(_.split(" ", 2)).groupMap(_(0))(_(1)).map { case (name, list) => name -> list.toSet }
     parts = forbidden.map(_.split(" ", 2)).map(one => one(0) -> one(1)).toMap
@@ -35,7 +35,8 @@ object ConnectGuard {
     settings = base.newSession().sessionState.conf.getAllConfs
     guard = Some(guardId)
     SparkConnectService.start(base.sparkContext)
-    Limits.start(seconds, queries, streams)
+    Sessions.start(sessions)
+    Limits.start(seconds, queries, streams, analyses)
     SparkConnectService.localPort
   }
 
@@ -45,15 +46,17 @@ object ConnectGuard {
     SparkConnectService.stop()
   }
 
+  /** Requests about a session that is there already. */
+  private val LATER = Set("ReattachExecuteRequest", "ReleaseExecuteRequest", "ReleaseSessionRequest", "GetStatusRequest")
+
   /** Makes the session of a request, as its handler would, so that it acts for somebody before anything runs in it. */
-  private[headgate] def open(user: String, message: Message): Unit = message match {
-    case one: ExecutePlanRequest => session(user, one.getSessionId)
-    case one: AnalyzePlanRequest => session(user, one.getSessionId) // `persist` is one of them, and is planned
-    case _ =>
+  private[headgate] def open(user: String, message: Message): Unit = {
+    val kind = message.getDescriptorForType
+    if (!LATER(kind.getName)) session(user, message.getField(kind.findFieldByName("session_id")).asInstanceOf[String])
   }
 
   private def session(user: String, id: String): SessionHolder = {
-    val holder = SparkConnectService.sessionManager.getOrCreateIsolatedSession(SessionKey(user, id), None)
+    val holder = Sessions.open(SessionKey(user, id))
     guard.foreach(one => Hook.bind(holder.session, Binding(one, user, settings, apart = true)))
     holder
   }
@@ -87,6 +90,11 @@ object ConnectGuard {
       case _ => Nil
     })).mkString(".")
   }
+
+  /** Whether requests of that name are let in, of some kind at least. */
+  private[headgate] def serves(name: String): Boolean = kinds.exists(_.takeWhile(_ != '.') == name)
+
+  private[headgate] def notAllowed(kind: String): String = s"refused by the guard: requests of the kind `$kind` are not allowed"
 
   /** A part of a request that is forbidden or not among the words let in, wherever in it. */
   private[headgate] def forbidden(message: Message): Option[String] = {
@@ -130,9 +138,19 @@ class ConnectGuard extends ServerInterceptor {
       case None =>
         call.close(Status.UNAUTHENTICATED.withDescription("the token is missing or not known"), new Metadata())
         new ServerCall.Listener[Request] {}
+      // INVARIANT: no handler is made for what is not let in. That of artifacts has a folder before it has read anything.
+      case Some(_) if !ConnectGuard.serves(requested(call.getMethodDescriptor)) =>
+        val why = ConnectGuard.notAllowed(requested(call.getMethodDescriptor))
+        call.close(Status.PERMISSION_DENIED.withDescription(why), new Metadata())
+        new ServerCall.Listener[Request] {}
       case Some(name) =>
         val own = new UserCall(call, name)
         new UserRequests(call, own, name, next.startCall(own, headers))
     }
+  }
+
+  private def requested(method: MethodDescriptor[_, _]): String = method.getRequestMarshaller match {
+    case one: MethodDescriptor.PrototypeMarshaller[_] => one.getMessagePrototype.asInstanceOf[Message].getDescriptorForType.getName
+    case _ => method.getFullMethodName
   }
 }

@@ -12,11 +12,12 @@ import py4j.Py4JPythonClient
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.{AnalysisException, Dataset, Row, SparkSession => AnySession, SparkSessionExtensions}
-import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.{InternalRow, TableIdentifier}
 import org.apache.spark.sql.catalyst.expressions.Alias
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession}
+import org.apache.spark.sql.connector.catalog.CatalogManager
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SQLExecution}
 import org.apache.spark.sql.execution.command.ExplainCommand
 import org.apache.spark.unsafe.types.UTF8String
@@ -245,13 +246,20 @@ object Hook {
     val state = session.asInstanceOf[SparkSession].sessionState
     val found = json.createObjectNode()
     json.readTree(names).elements().asScala.map(_.asText).foreach { name =>
-      val identifier = state.sqlParser.parseTableIdentifier(name)
-      if (state.catalog.tableExists(identifier)) {
+      sessionTable(state.sqlParser.parseMultipartIdentifier(name)).filter(state.catalog.tableExists).foreach { identifier =>
         val table = state.catalog.getTableMetadata(identifier)
         table.storage.locationUri.foreach(uri => Reading.place(table, uri.toString, found.putArray(name)))
       }
     }
     json.writeValueAsString(found)
+  }
+
+  /** A name in the catalog of the session; what other catalogs have is found there by name only. */
+  private def sessionTable(name: Seq[String]): Option[TableIdentifier] = name match {
+    case Seq(table) => Some(TableIdentifier(table))
+    case Seq(database, table) => Some(TableIdentifier(table, Some(database)))
+    case Seq(CatalogManager.SESSION_CATALOG_NAME, database, table) => Some(TableIdentifier(table, Some(database)))
+    case _ => None
   }
 
   /** What the decision point would be told of a plan, which is not run. */

@@ -6,12 +6,12 @@ import scala.util.Try
 
 import org.apache.spark.{JobExecutionStatus, SparkContext, SparkStatusTracker}
 import org.apache.spark.connect.proto.ExecutePlanRequest
-import org.apache.spark.sql.connect.service.{ExecuteInfo, ExecuteStatus, SessionHolder, SparkConnectService}
+import org.apache.spark.sql.connect.service.{ExecuteInfo, ExecuteStatus, SparkConnectService}
 import org.apache.spark.sql.streaming.StreamingQuery
 
 /** How much of the machine each user gets, so that a query that never ends keeps nobody else waiting for good. */
 object Limits {
-  private case class Most(seconds: Long, queries: Int, streams: Int)
+  private case class Most(seconds: Long, queries: Int, streams: Int, analyses: Int)
 
   /** The batch that a stream was at when it was looked at, and since when. */
   private case class Batch(number: Long, since: Long)
@@ -22,12 +22,13 @@ object Limits {
   private val stopped = ConcurrentHashMap.newKeySet[String]()
   private val batches = new ConcurrentHashMap[String, Batch]()
   private val waited = new ConcurrentHashMap[String, Long]()
+  private val analysing = new ConcurrentHashMap[String, Int]()
   private var looked = System.nanoTime()
-  @volatile private var most = Most(0, 0, 0)
+  @volatile private var most = Most(0, 0, 0, 0)
   @volatile private var watch: Option[ScheduledExecutorService] = None
 
-  def start(seconds: Long, queries: Int, streams: Int): Unit = {
-    most = Most(seconds, queries, streams)
+  def start(seconds: Long, queries: Int, streams: Int, analyses: Int): Unit = {
+    most = Most(seconds, queries, streams, analyses)
     val timer = Executors.newSingleThreadScheduledExecutor { (work: Runnable) =>
       val thread = new Thread(work, "headgate-limits")
       thread.setDaemon(true)
@@ -46,7 +47,7 @@ object Limits {
   def admit(user: String, request: ExecutePlanRequest): Option[String] = synchronized {
     val running = active.filter(_.userId == user).map(_.operationId).toSet ++ admitted.asScala.collect { case (`user`, id) => id }
     if (running.size >= most.queries) Some(s"${most.queries} queries of yours are running, which is as many as are allowed; wait for one to end, or stop one")
-    else if (startsStream(request) && streams(user).size >= most.streams)
+    else if (startsStream(request) && Sessions.streams(Some(user)).size >= most.streams)
       Some(s"${most.streams} streams of yours are running, which is as many as are allowed; stop one")
     else {
       admitted.add(user -> request.getOperationId)
@@ -56,6 +57,18 @@ object Limits {
 
   /** Whatever became of a query that was let in, from now on Spark knows. */
   def known(user: String, operation: String): Unit = admitted.remove(user -> operation)
+
+  /** Why a plan is not analysed now, if it is not: that takes a thread of the driver, and nothing stops it. What is let in
+    * counts until `analysed` is told.
+    */
+  def analyse(user: String): Option[String] =
+    if (analysing.merge(user, 1, _ + _) <= most.analyses) None
+    else {
+      analysed(user)
+      Some(s"${most.analyses} plans of yours are being analysed, which is as many as are allowed at once; wait for one to be done")
+    }
+
+  def analysed(user: String): Unit = analysing.merge(user, -1, _ + _)
 
   /** What a user is told of a query that was stopped for taking too long. */
   def reason(operation: String): Option[String] =
@@ -71,17 +84,12 @@ object Limits {
   private def active: Seq[ExecuteInfo] =
     SparkConnectService.executionManager.listActiveExecutions.getOrElse(Nil).filterNot(one => ended(one.status))
 
-  private def sessions: Seq[SessionHolder] =
-    SparkConnectService.sessionManager.listActiveSessions.flatMap(one => SparkConnectService.sessionManager.getIsolatedSessionIfPresent(one.key))
-
-  private def streams(user: String): Seq[StreamingQuery] = sessions.filter(_.userId == user).flatMap(_.session.streams.active)
-
   private def look(): Unit = {
     val now = System.nanoTime()
     val passed = now - looked
     looked = now
     val queries = active.filterNot(waits)
-    val streams = sessions.flatMap(_.session.streams.active)
+    val streams = Sessions.streams()
     waited.keySet.retainAll((queries.map(_.operationId) ++ streams.map(_.runId.toString)).asJava)
     queries.foreach(lookAt(_, now, passed))
     streams.foreach(lookAt(_, now, passed))

@@ -6,7 +6,7 @@ import scala.util.Try
 
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, HiveTableRelation}
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.connector.catalog.{Identifier, Table}
+import org.apache.spark.sql.connector.catalog.{CatalogPlugin, Identifier, Table}
 import org.apache.spark.sql.execution.command._
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCRelation
@@ -40,10 +40,10 @@ object Sources {
     case relation: HiveTableRelation =>
       result.put("source", "hive")
       table(relation.tableMeta, result)
-    case relation: DataSourceV2Relation => second(relation.table, relation.identifier, relation.options, result)
+    case relation: DataSourceV2Relation => second(relation.table, relation.catalog, relation.identifier, relation.options, result)
     case relation: DataSourceV2ScanRelation => describe(relation.relation, result)
     case relation: StreamingDataSourceV2ScanRelation => describe(relation.relation, result)
-    case relation: StreamingDataSourceV2Relation => second(relation.table, relation.identifier, relation.options, result)
+    case relation: StreamingDataSourceV2Relation => second(relation.table, relation.catalog, relation.identifier, relation.options, result)
     case _ =>
   }
 
@@ -70,11 +70,16 @@ object Sources {
     found.storage.locationUri.foreach(uri => result.put("location", uri.toString))
   }
 
-  private def second(table: Table, identifier: Option[Identifier], options: CaseInsensitiveStringMap, result: ObjectNode): Unit = {
+  private def second(table: Table, catalog: Option[CatalogPlugin], identifier: Option[Identifier], options: CaseInsensitiveStringMap, result: ObjectNode): Unit = {
     result.put("source", "v2")
     result.put("class", table.getClass.getName)
     result.put("name", table.name())
-    identifier.foreach(one => result.put("table", (one.namespace() :+ one.name()).mkString(".")))
+    identifier.foreach { one =>
+      // INVARIANT: a table is never taken for one of another catalog. In one text a catalog looks like a namespace.
+      val parts = catalog.map(_.name()).getOrElse("") +: one.namespace().toSeq :+ one.name()
+      result.put("table", parts.mkString("."))
+      result.set[ObjectNode]("parts", Reading.texts(parts))
+    }
     Reading.options(options.asCaseSensitiveMap().asScala.toMap, None, result)
     table match {
       case files: FileTable =>

@@ -17,10 +17,11 @@ import org.apache.spark.sql.headgate.RefusedException
 class UserRequests[Request, Response](call: ServerCall[Request, Response], own: UserCall[Request, Response], user: String, next: ServerCall.Listener[Request])
     extends SimpleForwardingServerCallListener[Request](next) {
   private var closed = false
+  private var analyses = false
 
   override def onMessage(message: Request): Unit = bound(message.asInstanceOf[Message]) match {
     case Right(config: ConfigRequest) => DoorSettings.refusal(config).fold(super.onMessage(config.asInstanceOf[Request]))(refuse)
-    case Right(explain: AnalyzePlanRequest) if explain.hasExplain && !ConnectGuard.administers(user) => answer(explain)
+    case Right(analyse: AnalyzePlanRequest) => Limits.analyse(user).fold(admitted(analyse))(why => refuse(s"refused by the guard: $why"))
     case Right(execute: ExecutePlanRequest) =>
       own.operation = execute.getOperationId
       Limits.admit(user, execute).fold(super.onMessage(execute.asInstanceOf[Request]))(why => refuse(s"refused by the guard: $why"))
@@ -34,13 +35,25 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
   override def onHalfClose(): Unit = if (!closed) super.onHalfClose()
 
   override def onComplete(): Unit = {
-    Limits.known(user, own.operation)
+    over()
     super.onComplete()
   }
 
   override def onCancel(): Unit = {
-    Limits.known(user, own.operation)
+    over()
     super.onCancel()
+  }
+
+  /** A client that hangs up is heard of only when its plan was analysed: until then it counts. */
+  private def over(): Unit = {
+    Limits.known(user, own.operation)
+    if (analyses) Limits.analysed(user)
+    analyses = false
+  }
+
+  private def admitted(request: AnalyzePlanRequest): Unit = {
+    analyses = true
+    if (request.hasExplain && !ConnectGuard.administers(user)) answer(request) else super.onMessage(request.asInstanceOf[Request])
   }
 
   private def answer(request: AnalyzePlanRequest): Unit = Try(ConnectGuard.explained(user, request)) match {
@@ -64,7 +77,7 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
     val field = message.getDescriptorForType.findFieldByName("user_context")
     val kind = ConnectGuard.kind(message)
     if (field == null) Left(s"refused by the guard: a request of the kind `$kind` names no user")
-    else if (!ConnectGuard.kinds(kind)) Left(s"refused by the guard: requests of the kind `$kind` are not allowed")
+    else if (!ConnectGuard.kinds(kind)) Left(ConnectGuard.notAllowed(kind))
     else ConnectGuard.forbidden(message) match {
       case Some(part) => Left(s"refused by the guard: a request with `$part` ${ConnectGuard.why(part)}")
       case None => named(message, field)
@@ -77,8 +90,10 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
       Left(s"refused by the guard: the user_id `${claimed.getUserId}` is not the user of the token; leave it out, or unset SPARK_USER and USER")
     else try {
       ConnectGuard.open(user, message)
-      Right(message.toBuilder.setField(field, claimed.toBuilder.setUserId(user).build()).build())
+      val own = message.toBuilder.setField(field, claimed.toBuilder.setUserId(user).build()).build()
+      Right(if (ConnectGuard.administers(user)) own else Places.hidden(own))
     } catch {
+      case refusal: RefusedException => Left(refusal.getMessage)
       case error: Exception => Left(s"refused by the guard: the session cannot be opened (${error.getMessage})")
     }
   }

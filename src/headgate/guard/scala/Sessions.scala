@@ -1,0 +1,40 @@
+package org.apache.spark.sql.connect.headgate
+
+import java.util.concurrent.ConcurrentHashMap
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.connect.service.{SessionHolder, SessionKey, SparkConnectService, SparkConnectSessionManager}
+import org.apache.spark.sql.headgate.RefusedException
+import org.apache.spark.sql.streaming.StreamingQuery
+
+/** The sessions that users hold, and no more of them than a user may: each takes memory for as long as it is there. */
+object Sessions {
+  private val held = new ConcurrentHashMap[SessionKey, SessionHolder]()
+  @volatile private var most = 0
+
+  def start(sessions: Int): Unit = most = sessions
+
+  /** The session of a user, made if it is not there yet. */
+  def open(key: SessionKey): SessionHolder = {
+    val found = manager.getIsolatedSessionIfPresent(key).getOrElse(made(key))
+    held.put(key, found)
+    found
+  }
+
+  private def made(key: SessionKey): SessionHolder = synchronized {
+    if (manager.listActiveSessions.count(_.userId == key.userId) >= most)
+      throw new RefusedException(
+        s"refused by the guard: $most sessions of yours are open, which is as many as are allowed; stop one, or wait: one that is not used is closed")
+    manager.getOrCreateIsolatedSession(key, None)
+  }
+
+  /** The streams of all users, or of one. To ask Spark for a session counts as using it, and what is used is never closed. */
+  def streams(user: Option[String] = None): Seq[StreamingQuery] = {
+    val before = held.asScala.toSeq
+    val open = manager.listActiveSessions.map(_.key).toSet
+    before.foreach { case (key, session) => if (!open(key)) held.remove(key, session) }
+    before.collect { case (key, session) if open(key) && user.forall(_ == key.userId) => session }.flatMap(_.session.streams.active)
+  }
+
+  private def manager: SparkConnectSessionManager = SparkConnectService.sessionManager
+}
