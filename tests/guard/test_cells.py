@@ -17,6 +17,27 @@ def ask(world, policies: str, query: str, **options):
     return rows(world.session("ann", policies, **options).sql(query))
 
 
+def test_the_last_rows_are_masked_too(world) -> None:
+    rest = policy("rest", "object: {tables: [emp], attributes: [id, dept]}, allow: [read]")
+    names = policy("names", "object: {tables: [emp], attributes: [name]}, allow: [assist], mask: redact")
+    frame = world.session("ann", rest + names).table("emp").select("name", "id").orderBy("id")
+    assert frame.tail(2) == frame.collect()[-2:]
+    assert {row["name"] for row in frame.tail(2)} == {"***"}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT current_user()",
+        "SELECT user() FROM emp LIMIT 1",
+        "SELECT (SELECT max(session_user()) FROM emp)",
+        "SELECT 'ann' WHERE EXISTS (SELECT 1 FROM emp WHERE current_user() = 'ann')",
+    ],
+)
+def test_who_asks_is_the_user(world, query) -> None:
+    assert ask(world, ALL, query) == [("ann",)]
+
+
 # Masks at the leaf, where some cells are covered.
 
 SALARIES = "SELECT id, salary FROM emp"

@@ -31,7 +31,8 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
     if (Apply.parts.forall(recipe.get(_).isEmpty)) plan else {
       fenced = recipe.get("guards").isEmpty || Telling.in(plan)
       val (changed, renamed) = visit(plan)
-      plain(plan, changed, renamed)
+      val made = plain(plan, changed, renamed)
+      if (plan.isInstanceOf[Tail]) Apply.tailed(made) else made
     }
   }
 
@@ -206,6 +207,15 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
 object Apply {
   /** What a recipe speaks of. One that asks for none of it leaves the plan as it is. */
   private val parts = Seq("guards", "masks", "removed", "nulled", "carry", "groups", "quiet")
+
+  /** The same with the last rows taken at the root, where alone Spark can: columns are masked before as well as after. */
+  private def tailed(plan: LogicalPlan): LogicalPlan = plan match {
+    case project: Project => tailed(project.child) match {
+      case tail: Tail => tail.copy(child = project.copy(child = tail.child))
+      case _ => project
+    }
+    case other => other
+  }
 
   private val byPlace = Set("CTERelationRef", "UnionLoop", "UnionLoopRef")
 

@@ -148,7 +148,7 @@ object Hook {
     }
     if (recipe == null || !recipe.isObject || (!recipe.has("refuse") && !recipe.has("permit"))) throw refused("the decision point gave no decision")
     if (recipe.has("refuse")) throw refused(recipe.get("refuse").asText)
-    val patient = Patterns(plan)
+    val patient = Patterns(Asking.by(binding.user, plan))
     Releases.check(session, binding, recipe, patient, numbers).foreach(why => throw refused(why))
     try {
       val guarded = new Apply(recipe, numbers)(patient)
