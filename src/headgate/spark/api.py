@@ -85,7 +85,8 @@ class Policies:
 
 class Headgate:
     """One network of streams and the queries on it. `root` is where it keeps its log, on any file system of Spark's;
-    without one it is a temporary folder, and nothing outlasts the program."""
+    without one it is a temporary folder, and nothing outlasts the program. `keep_results` is how long rows can be read
+    after they came, such as `7 days`; by default for ever. `settings` are the engine's, in place of all three."""
 
     def __init__(
         self,
@@ -95,6 +96,7 @@ class Headgate:
         root: str | None = None,
         enforcement: str | Strategy = Strategy.SWITCHES,
         trigger: str | None = None,
+        keep_results: str | None = None,
         settings: Settings | None = None,
     ) -> None:
         self.spark = spark
@@ -103,7 +105,11 @@ class Headgate:
         self._own_catalog = not isinstance(catalog, Catalog)
         self._temporary = None if root is not None else tempfile.mkdtemp(prefix="headgate-")
         self.root = root if root is not None else str(self._temporary)
-        self._settings = settings or Settings(Strategy(enforcement), trigger=trigger)
+        self._settings = settings or Settings(
+            Strategy(enforcement),
+            trigger=trigger,
+            keep_results=parse_duration(keep_results) if keep_results is not None else None,
+        )
         self._lock = RLock()
         """Held while anything but elements changes. Whoever has an engine's lock must not ask for it."""
         self._sources: dict[str, StreamSources] = {}
