@@ -387,7 +387,8 @@ class Engine:
         self._stop_exceeded(report)
 
     def _commit(self, state: State, report: Report, finish: bool, seconds: float, gone: Iterable[str]) -> None:
-        state.timeline.forget_before(self._horizon(state))
+        horizons = self._horizons(state)
+        state.timeline.forget_before(min(horizons.values(), default=START), horizons)
         totals = self._totals.plus(report, self.planned, finish)
         metrics = {"epoch": report.number, "seconds": round(seconds, 4), **metrics_of(report)}
         self._dead_letters(report)
@@ -432,11 +433,13 @@ class Engine:
                 needed[stream] = min(needed.get(stream, END_OF_TIME), since)
         return needed
 
-    def _horizon(self, state: State) -> Instant:
-        coming = [state.progress.coming(stream) for stream in self._plans.streams]
-        held = [one.first for one in state.segments]
-        counted = [one.first for one in state.counted.values() if one.path]
-        return min([*coming, *held, *counted], default=START)
+    def _horizons(self, state: State) -> dict[str, Instant]:
+        """For each stream the time before which no tuple of it will be asked about."""
+        counted = min((one.first for one in state.counted.values() if one.path), default=END_OF_TIME)
+        found = {stream: min(counted, state.progress.coming(stream)) for stream in self._plans.streams}
+        for one in state.segments:
+            found[one.stream] = min(found[one.stream], one.first)
+        return found
 
     def _oldest(self) -> int | None:
         return min((one.epoch for one in self.state.segments), default=None)
