@@ -365,6 +365,8 @@ class Engine:
     def _run(self, batch: DataFrame | None, number: int, finish: bool = False, quiet: bool = False) -> None:
         started = time.perf_counter()
         if self._pending is not None:
+            if not _paths(self.state):
+                self._plans.number_anew()
             holding = frozenset(bit for (bit, _), one in self.state.counted.items() if one.path)
             self._plan(self._pending, without_forgotten(self.planned.seats, self._oldest(), holding))
             self._pending = None
