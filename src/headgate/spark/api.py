@@ -18,6 +18,7 @@ from dataclasses import replace
 from threading import RLock
 from types import TracebackType
 from typing import Any
+from weakref import WeakSet
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -118,7 +119,8 @@ class Headgate:
         self._queries = Registry(open_storage(spark, self.root), self.catalog.current().streams)
         self._exceeded: dict[str, str] = {}
         """Queries that an engine had to stop, and why: they stay out as long as this object lives."""
-        self._handles: list[Handle] = []
+        self._handles: WeakSet[Handle] = WeakSet()
+        """Those that somebody has: who asks for one again and again and drops it is not remembered."""
 
     # What there is ----------------------------------------------------------------------------------------------------
 
@@ -226,7 +228,7 @@ class Headgate:
             snapshot = self.catalog.current()
             verdict = decide_with(Decider(snapshot.policies, snapshot.streams), query, snapshot.user(who))
             handle = Handle(lambda: self.engine, query, who, verdict, engine.epoch + 1, self._stopped)
-            self._handles.append(handle)
+            self._handles.add(handle)
             self._close(self._left_out(snapshot.streams))
             return handle
 
@@ -237,7 +239,7 @@ class Headgate:
                 return  # it is out already, or the subscriber is
             self._queries.remove(handle.id)
             self._close({handle.id: "stopped"})
-            self._handles = [one for one in self._handles if one.id != handle.id]
+            self._handles = WeakSet(one for one in self._handles if one.id != handle.id)
             self.refresh()
 
     def _close(self, reasons: Mapping[str, str]) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from threading import Condition, RLock
 from typing import Any, NoReturn
 
+from pyspark import Broadcast
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -99,6 +100,7 @@ class Engine:
         self._clock = clock
         self._manifests = Manifests(self.storage)
         self._places_of_lines: tuple[int, ...] | None = None
+        self._sent: Broadcast[Shared] | None = None
         self._first_look = False
         """Whether the next epoch is to look for punctuations even if there can be none: Spark takes its time to
         compile that look, and the first punctuation is not to wait for it."""
@@ -174,7 +176,11 @@ class Engine:
         )
 
     def _send(self, shared: Shared) -> Callable[[], Shared]:
-        sent = self.spark.sparkContext.broadcast(shared)
+        before, self._sent = self._sent, self.spark.sparkContext.broadcast(shared)
+        if before is not None:
+            # No epoch runs by it any more. Spark would keep it, and a file with it, as long as the program runs.
+            before.destroy()
+        sent = self._sent
         return lambda: sent.value
 
     # Life -------------------------------------------------------------------------------------------------------------
