@@ -10,7 +10,7 @@ import hashlib
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from threading import Condition, RLock
 from typing import Any, NoReturn
@@ -391,7 +391,7 @@ class Engine:
         before, live = _paths(self.state), _paths(state)
         gone_paths = sorted({one.path for one in gone} | (before - live))
         self._commit(state, report, finish, time.perf_counter() - started, gone_paths)
-        sweep(self.storage, self._kept, live)
+        self._clean(live)
         self._stop_exceeded(report)
 
     def _commit(self, state: State, report: Report, finish: bool, seconds: float, gone: Iterable[str]) -> None:
@@ -451,6 +451,10 @@ class Engine:
 
     def _oldest(self) -> int | None:
         return min((one.epoch for one in self.state.segments), default=None)
+
+    def _clean(self, live: Collection[str]) -> None:
+        """Remove what the manifest that is there now does without."""
+        sweep(self.storage, self._kept, live)
 
     def _stop_exceeded(self, report: Report) -> None:
         """A query that asks for too much is taken out; the others go on."""
