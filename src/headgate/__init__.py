@@ -3,6 +3,7 @@
 from headgate.errors import (
     ConflictError,
     FileError,
+    GoneError,
     HeadgateError,
     InputError,
     ParseError,
@@ -16,6 +17,7 @@ from headgate.errors import (
 __all__ = [
     "ConflictError",
     "FileError",
+    "GoneError",
     "HeadgateError",
     "InputError",
     "ParseError",

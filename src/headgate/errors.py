@@ -8,6 +8,7 @@
     │   ├── WindowError       a window that is missing, of the wrong kind or of an impossible size
     │   └── FileError         a file that is missing, unreadable, not UTF-8 or too large
     ├── ConflictError         two changes at once, or a change that contradicts what is stored
+    ├── GoneError             what was there once, and is not kept any more
     └── StoreError            the catalog itself is broken or out of reach
 
 A refusal by policy is not here: it is a result with reasons, not an exception.
@@ -103,6 +104,10 @@ class FileError(InputError):
 
 class ConflictError(HeadgateError):
     """Two changes at once, or a change that contradicts what is stored."""
+
+
+class GoneError(HeadgateError):
+    """What was there once, and is not kept any more."""
 
 
 class StoreError(HeadgateError):

@@ -11,8 +11,8 @@ from repository_tree import module_name, module_paths, tree_of
 
 SURFACE = {
     "headgate": """
-        ConflictError FileError HeadgateError InputError ParseError Place StoreError TypeMismatchError UnknownNameError
-        WindowError
+        ConflictError FileError GoneError HeadgateError InputError ParseError Place StoreError TypeMismatchError
+        UnknownNameError WindowError
     """,
     "headgate.decision.xacml": """
         Assignment Attribute AttributeFinder Attributes Clock DENY_OVERRIDES DENY_UNLESS_PERMIT Decision Effect

@@ -18,6 +18,7 @@ from dataclasses import replace
 from threading import RLock
 from types import TracebackType
 from typing import Any
+from weakref import WeakSet
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -85,7 +86,8 @@ class Policies:
 
 class Headgate:
     """One network of streams and the queries on it. `root` is where it keeps its log, on any file system of Spark's;
-    without one it is a temporary folder, and nothing outlasts the program."""
+    without one it is a temporary folder, and nothing outlasts the program. `keep_results` is how long rows can be read
+    after they came, such as `7 days`; by default for ever. `settings` are the engine's, in place of all three."""
 
     def __init__(
         self,
@@ -95,6 +97,7 @@ class Headgate:
         root: str | None = None,
         enforcement: str | Strategy = Strategy.SWITCHES,
         trigger: str | None = None,
+        keep_results: str | None = None,
         settings: Settings | None = None,
     ) -> None:
         self.spark = spark
@@ -103,7 +106,11 @@ class Headgate:
         self._own_catalog = not isinstance(catalog, Catalog)
         self._temporary = None if root is not None else tempfile.mkdtemp(prefix="headgate-")
         self.root = root if root is not None else str(self._temporary)
-        self._settings = settings or Settings(Strategy(enforcement), trigger=trigger)
+        self._settings = settings or Settings(
+            Strategy(enforcement),
+            trigger=trigger,
+            keep_results=parse_duration(keep_results) if keep_results is not None else None,
+        )
         self._lock = RLock()
         """Held while anything but elements changes. Whoever has an engine's lock must not ask for it."""
         self._sources: dict[str, StreamSources] = {}
@@ -112,7 +119,8 @@ class Headgate:
         self._queries = Registry(open_storage(spark, self.root), self.catalog.current().streams)
         self._exceeded: dict[str, str] = {}
         """Queries that an engine had to stop, and why: they stay out as long as this object lives."""
-        self._handles: list[Handle] = []
+        self._handles: WeakSet[Handle] = WeakSet()
+        """Those that somebody has: who asks for one again and again and drops it is not remembered."""
 
     # What there is ----------------------------------------------------------------------------------------------------
 
@@ -220,7 +228,7 @@ class Headgate:
             snapshot = self.catalog.current()
             verdict = decide_with(Decider(snapshot.policies, snapshot.streams), query, snapshot.user(who))
             handle = Handle(lambda: self.engine, query, who, verdict, engine.epoch + 1, self._stopped)
-            self._handles.append(handle)
+            self._handles.add(handle)
             self._close(self._left_out(snapshot.streams))
             return handle
 
@@ -231,7 +239,7 @@ class Headgate:
                 return  # it is out already, or the subscriber is
             self._queries.remove(handle.id)
             self._close({handle.id: "stopped"})
-            self._handles = [one for one in self._handles if one.id != handle.id]
+            self._handles = WeakSet(one for one in self._handles if one.id != handle.id)
             self.refresh()
 
     def _close(self, reasons: Mapping[str, str]) -> None:

@@ -10,11 +10,12 @@ import hashlib
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from threading import Condition, RLock
 from typing import Any, NoReturn
 
+from pyspark import Broadcast
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -24,6 +25,7 @@ from headgate.columnar.progress import Progress
 from headgate.columnar.strategy import Strategy
 from headgate.decision.timeline import Timeline, from_json, to_json
 from headgate.errors import ConflictError, FileError, HeadgateError, InputError, Place, StoreError
+from headgate.model.duration import Duration
 from headgate.model.element import Element, element_to_json
 from headgate.model.instant import END_OF_TIME, Instant
 from headgate.model.schema import StreamCatalog
@@ -37,9 +39,10 @@ from headgate.spark.offsets import brings_nothing, pad_offsets, planned_epochs, 
 from headgate.spark.planning import Planned, Plans, Seat, without_forgotten
 from headgate.spark.push import PushFolder
 from headgate.spark.rehearsal import load_workers
+from headgate.spark.retention import Kept, has_results, next_plan, sweep, sweep_anew
 from headgate.spark.session import engine_session, use_local_checkpoints
 from headgate.spark.sources import StreamSources, names_in_order, places_of_lines, read_streams
-from headgate.spark.storage import numbered, open_storage
+from headgate.spark.storage import open_storage
 from headgate.spark.tasks import Shared
 from headgate.spark.totals import Totals, metrics_of
 from headgate.spark.window_log import Segment, WindowLog
@@ -66,6 +69,8 @@ class Settings:
     files_per_epoch: int | None = None
     trigger: str | None = None
     """How often an epoch begins, such as `1 second`; by default as soon as the one before is done."""
+    keep_results: Duration | None = None
+    """How long results can be read after they were given, by the engine's clock; by default for ever."""
 
 
 class Engine:
@@ -96,6 +101,7 @@ class Engine:
         self._clock = clock
         self._manifests = Manifests(self.storage)
         self._places_of_lines: tuple[int, ...] | None = None
+        self._sent: Broadcast[Shared] | None = None
         self._first_look = False
         """Whether the next epoch is to look for punctuations even if there can be none: Spark takes its time to
         compile that look, and the first punctuation is not to wait for it."""
@@ -140,9 +146,11 @@ class Engine:
         self.epoch = manifest.epoch
         self.finished = bool(manifest.totals.get("finished"))
         self._totals = Totals.from_json(manifest.totals)
+        self._kept = Kept.from_json(manifest.kept) if last else Kept()
         self._plans = Plans(system, Numbering(manifest.facts), Numbering(manifest.masks))
         if last is not None and last.progress["live"] is not self.settings.live:
             raise StoreError(f"`{self.storage.root}` was run {'live' if last.progress['live'] else 'aligned'} before")
+        self._next_plan = next_plan(self.storage, self._kept)
         self._plan(system, [Seat.from_json(one) for one in manifest.classes])
         self.state = State(
             from_json(manifest.timeline) if last else Timeline(),
@@ -150,10 +158,11 @@ class Engine:
             [Segment(**one) for one in manifest.segments],
             counting_from_json(manifest.counted),
         )
+        sweep_anew(self.storage, self._kept, _paths(self.state), self.planned.number)
         self._pending: System | None = None
 
     def _plan(self, system: System, seats: Iterable[Seat]) -> None:
-        number = max(numbered(self.storage, "plans"), default=-1) + 1
+        number, self._next_plan = self._next_plan, self._next_plan + 1
         self.planned: Planned = self._plans.plan(system, number, tuple(seats), self.epoch + 1, self.settings.live)
         body = {"classes": [one.to_json() for one in self.planned.seated()]}
         self.storage.write(f"plans/{number}.json", json.dumps(body).encode())
@@ -169,7 +178,11 @@ class Engine:
         )
 
     def _send(self, shared: Shared) -> Callable[[], Shared]:
-        sent = self.spark.sparkContext.broadcast(shared)
+        before, self._sent = self._sent, self.spark.sparkContext.broadcast(shared)
+        if before is not None:
+            # No epoch runs by it any more. Spark would keep it, and a file with it, as long as the program runs.
+            before.destroy()
+        sent = self._sent
         return lambda: sent.value
 
     # Life -------------------------------------------------------------------------------------------------------------
@@ -372,6 +385,8 @@ class Engine:
     def _run(self, batch: DataFrame | None, number: int, finish: bool = False, quiet: bool = False) -> None:
         started = time.perf_counter()
         if self._pending is not None:
+            if not _paths(self.state):
+                self._plans.number_anew()
             holding = frozenset(bit for (bit, _), one in self.state.counted.items() if one.path)
             self._plan(self._pending, without_forgotten(self.planned.seats, self._oldest(), holding))
             self._pending = None
@@ -387,16 +402,22 @@ class Engine:
         compacted = log.compact(state.segments, number, needed)
         gone += [one for one in state.segments if one not in compacted]
         state.segments = compacted
-        old_counted = {one.path for one in self.state.counted.values() if one.path}
-        self._commit(state, report, finish, time.perf_counter() - started)
-        self._clean(gone, old_counted - {one.path for one in state.counted.values() if one.path})
+        before, live = _paths(self.state), _paths(state)
+        gone_paths = sorted({one.path for one in gone} | (before - live))
+        self._commit(state, report, finish, time.perf_counter() - started, gone_paths)
+        self._clean(live)
         self._stop_exceeded(report)
 
-    def _commit(self, state: State, report: Report, finish: bool, seconds: float) -> None:
-        state.timeline.forget_before(self._horizon(state))
+    def _commit(self, state: State, report: Report, finish: bool, seconds: float, gone: Iterable[str]) -> None:
+        horizons = self._horizons(state)
+        state.timeline.forget_before(min(horizons.values(), default=START), horizons)
         totals = self._totals.plus(report, self.planned, finish)
         metrics = {"epoch": report.number, "seconds": round(seconds, 4), **metrics_of(report)}
         self._dead_letters(report)
+        used = self._kept.used_by(self.planned.number) or has_results(self.storage, report.results)
+        kept = self._kept.after(
+            report.number, self.planned.number, used, gone, self._clock(), self.settings.keep_results
+        )
         manifest = Manifest(
             report.number,
             to_json(state.timeline),
@@ -409,9 +430,10 @@ class Engine:
             totals.to_json(),
             report.results,
             metrics,
+            kept.to_json(),
         )
         self._manifests.commit(manifest)
-        self.state, self.epoch, self._totals = state, report.number, totals
+        self.state, self.epoch, self._totals, self._kept = state, report.number, totals, kept
         self.finished = finish
         self.metrics.append(metrics)
         for listener in self.listeners:
@@ -433,20 +455,20 @@ class Engine:
                 needed[stream] = min(needed.get(stream, END_OF_TIME), since)
         return needed
 
-    def _horizon(self, state: State) -> Instant:
-        coming = [state.progress.coming(stream) for stream in self._plans.streams]
-        held = [one.first for one in state.segments]
-        counted = [one.first for one in state.counted.values() if one.path]
-        return min([*coming, *held, *counted], default=START)
+    def _horizons(self, state: State) -> dict[str, Instant]:
+        """For each stream the time before which no tuple of it will be asked about."""
+        counted = min((one.first for one in state.counted.values() if one.path), default=END_OF_TIME)
+        found = {stream: min(counted, state.progress.coming(stream)) for stream in self._plans.streams}
+        for one in state.segments:
+            found[one.stream] = min(found[one.stream], one.first)
+        return found
 
     def _oldest(self) -> int | None:
         return min((one.epoch for one in self.state.segments), default=None)
 
-    def _clean(self, gone: Iterable[Segment], counted: Iterable[str]) -> None:
-        for one in gone:
-            self.storage.delete(one.path)
-        for path in counted:
-            self.storage.delete(path)
+    def _clean(self, live: Collection[str]) -> None:
+        """Remove what the manifest that is there now does without."""
+        sweep(self.storage, self._kept, live)
 
     def _stop_exceeded(self, report: Report) -> None:
         """A query that asks for too much is taken out; the others go on."""
@@ -462,8 +484,18 @@ class Engine:
     def totals(self) -> Totals:
         return self._totals
 
+    @property
+    def kept_from(self) -> int:
+        """The first epoch whose results can still be read."""
+        return self._kept.first
+
 
 START: Instant = -(1 << 62)
+
+
+def _paths(state: State) -> set[str]:
+    """Where the tuples are that are held."""
+    return {one.path for one in state.segments} | {one.path for one in state.counted.values() if one.path}
 
 
 def _in_order(system: System, names: tuple[str, ...]) -> System:

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from functools import reduce
+from typing import NoReturn
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -16,7 +17,7 @@ from headgate.algebra.operators import RESULT_TIME
 from headgate.algebra.query import Query
 from headgate.columnar.result import result_fields
 from headgate.columnar.slots import slots_of
-from headgate.errors import HeadgateError
+from headgate.errors import GoneError, HeadgateError
 from headgate.model.datatype import DataType, Value, to_json
 from headgate.model.instant import format_result_time
 from headgate.rewrite.verdict import Verdict
@@ -65,15 +66,50 @@ class Handle:
         return self._closed or engine.stopped_queries.get(self.id)
 
     def rows(self) -> list[Row]:
-        """The rows that have come since the last look, without waiting."""
-        engine = self._engine()
+        """The rows that have come since the last look, without waiting. If some of them are not kept any more, that is
+        an error once; the next look goes on after them."""
         found: list[Row] = []
+        self._read_into(found)
+        return found
+
+    def _read_into(self, found: list[Row]) -> bool:
+        """Read on; False if what comes next is not kept any more, which is said when there is nothing to hand over."""
+        engine = self._engine()
         log = ResultLog(engine.storage)
         until = engine.epoch
         while self._next <= until:
-            found.extend(self._shown(log, self._next))
-            self._next += 1
-        return found
+            own = self._kept_rows(engine, log, self._next)
+            if own is None and found:
+                return False
+            if own is None:
+                self._pass_over(engine)
+            else:
+                found.extend(own)
+                self._next += 1
+        return True
+
+    def _kept_rows(self, engine: Engine, log: ResultLog, epoch: int) -> list[Row] | None:
+        """The rows of an epoch; None if they are not kept any more.
+
+        They may go while they are read. The engine says so before it removes the first of them, so that what was read
+        before it says so is all there was.
+        """
+        if epoch < engine.kept_from:
+            return None
+        try:
+            own = list(self._shown(log, epoch))
+        except GoneError:
+            if epoch >= engine.kept_from:
+                raise
+            return None
+        return own if epoch >= engine.kept_from else None
+
+    def _pass_over(self, engine: Engine) -> NoReturn:
+        first, self._next = self._next, engine.kept_from
+        raise GoneError(
+            f"rows for `{self.user}` of query `{self.id}` were not read in time: those of epochs {first} to "
+            f"{self._next - 1} are not kept any more; read more often, or keep them longer (`keep_results`)"
+        )
 
     def _shown(self, log: ResultLog, epoch: int) -> Iterator[Row]:
         types = {field.name: field.type for field in self.query.plan.schema}
@@ -88,7 +124,8 @@ class Handle:
         while True:
             yield from self.rows()
             if not self._wait(None):
-                yield from self.rows()
+                while found := self.rows():
+                    yield from found
                 return
 
     def await_rows(self, count: int, timeout: float = 60.0) -> list[Row]:
@@ -96,11 +133,14 @@ class Handle:
         found: list[Row] = []
         until = time.monotonic() + timeout
         while len(found) < count:
-            found.extend(self.rows())
+            if not self._read_into(found):
+                return found
             left = until - time.monotonic()
             if len(found) >= count or left <= 0 or not self._wait(left):
                 break
-        return found + (self.rows() if len(found) < count else [])
+        if len(found) < count:
+            self._read_into(found)
+        return found
 
     def _wait(self, timeout: float | None) -> bool:
         """Wait for the next epoch; False if none will come. An engine that takes another's place goes on for it."""
@@ -124,11 +164,11 @@ class Handle:
         return True
 
     def dataframe(self) -> DataFrame:
-        """Everything delivered to this subscriber so far, as a DataFrame with the columns of the query."""
+        """Everything delivered to this subscriber so far and kept, as a DataFrame with the columns of the query."""
         engine = self._engine()
         log = ResultLog(engine.storage)
         grouped: dict[tuple[int, int, tuple[tuple[str, DataType], ...]], list[str]] = {}
-        for epoch in range(self._since, engine.epoch + 1):
+        for epoch in range(max(self._since, engine.kept_from), engine.epoch + 1):
             for folder, plan in log.folders(epoch):
                 if "part=result" not in engine.storage.names(folder):
                     continue

@@ -38,6 +38,8 @@ class Manifest:
     results: list[str] = field(default_factory=list)
     """Where the rows of this epoch are."""
     metrics: Mapping[str, Any] = field(default_factory=dict)
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    """Which results are kept, and what goes with this epoch (`spark/retention.py`)."""
 
 
 class Manifests:
@@ -53,8 +55,10 @@ class Manifests:
         self._storage.delete(f"{FOLDER}/{manifest.epoch - KEPT:010d}.json")
 
     def last(self) -> Manifest | None:
-        """The last epoch that counts."""
+        """The last epoch that counts; without those that a driver which went down has not come to remove."""
         numbers = self.epochs()
+        for number in numbers[:-KEPT]:
+            self._storage.delete(f"{FOLDER}/{number:010d}.json")
         return self.read(numbers[-1]) if numbers else None
 
     def epochs(self) -> list[int]:

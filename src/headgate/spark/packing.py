@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from headgate.errors import FileError, Place
-from headgate.spark.storage import Storage
+from headgate.spark.storage import Storage, delete_out_of
 
 Batches = Iterable[pa.RecordBatch]
 Task = Callable[[Batches], Iterator[pa.RecordBatch]]
@@ -151,7 +151,10 @@ class SparkSink:
     def write(self, rows: DataFrame) -> list[bytes]:
         writer = rows.write.mode("overwrite").options(**_AS_IT_IS).partitionBy("part")
         writer.parquet(self._storage.path(self._folder))
-        return list(read_bodies(self._storage, f"{self._folder}/part={NOTE}"))
+        notes = list(read_bodies(self._storage, f"{self._folder}/part={NOTE}"))
+        # They are the driver's, which has them now; what was rejected stands in them, and is to be kept in one place.
+        delete_out_of(self._storage, f"{self._folder}/part={NOTE}")
+        return notes
 
 
 class FileSink:

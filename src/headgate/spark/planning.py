@@ -100,6 +100,11 @@ class Plans:
     def masks(self) -> dict[str, list[str]]:
         return self._planner.masks.to_json()
 
+    def number_anew(self) -> None:
+        """No tuple is held, so none carries a fact or a mask: what has a number may get another. Numbers only grow
+        otherwise, with every condition that a policy has ever had."""
+        self._planner.facts, self._planner.masks = Numbering(), Numbering()
+
     def plan(self, system: System, number: int, seats: Sequence[Seat], epoch: int, live: bool) -> Planned:
         """The plan of a system from this epoch on."""
         decider = Decider(system.policies, system.streams)

@@ -29,13 +29,16 @@ class Registry:
     def __init__(self, storage: Storage, streams: StreamCatalog) -> None:
         self._storage = storage
         body = json.loads(storage.read(QUERIES) or b"{}")
-        if body.get("format") != FORMAT:
+        known_before = body.get("format") == FORMAT
+        if not known_before:
             body = _before_ids_were_kept(body, storage)
         self._next: int = body["next"]
         """The first number that no automatic id has had."""
         self._used: set[str] = set(body["used"])
         """The other ids that were ever used."""
         self._queries = {name: _query(name, one, streams, storage) for name, one in body["queries"].items()}
+        if self._used and not known_before:
+            self._save()  # the plans that tell which ids are spent do not stay for ever
 
     def __iter__(self) -> Iterator[Query]:
         return iter(tuple(self._queries.values()))

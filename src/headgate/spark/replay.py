@@ -80,7 +80,7 @@ def delivered(engine: Engine) -> Rows:
     """All rows of all subscribers."""
     rows: dict[tuple[str, str], list[tuple[Instant, dict[str, Value]]]] = defaultdict(list)
     log = ResultLog(engine.storage)
-    for epoch in range(engine.epoch + 1):
+    for epoch in range(engine.kept_from, engine.epoch + 1):
         for query, user, time_, row in log.rows(epoch):
             rows[query, user].append((time_, row))
     return rows

@@ -50,6 +50,15 @@ def numbered(storage: Storage, folder: str) -> list[int]:
     return sorted(int(name[:-5]) for name in names if name.endswith(".json") and name[:-5].isdigit())
 
 
+def delete_out_of(storage: Storage, path: str) -> None:
+    """Remove a folder, and those around it that have nothing else in them, but for the outermost."""
+    storage.delete(path)
+    around = path.rpartition("/")[0]
+    while "/" in around and not storage.names(around):
+        storage.delete(around)
+        around = around.rpartition("/")[0]
+
+
 def open_storage(spark: SparkSession, root: str) -> Storage:
     """The folder tree at a path of any file system that Spark knows."""
     found = HadoopStorage(spark, root)

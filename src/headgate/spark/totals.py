@@ -31,7 +31,9 @@ class Totals:
 
     def plus(self, report: Report, planned: Planned, finish: bool) -> Totals:
         """With what an epoch did."""
-        withheld = dict(self.withheld)
+        # Ids are not given again: what was counted of a query that is gone would only become more and more.
+        registered = {query.id for query in planned.system.queries}
+        withheld = {name: count for name, count in self.withheld.items() if name.rpartition("/")[0] in registered}
         for one in planned.classes:
             count = report.withheld.get(one.bit, 0)
             for member in one.members:

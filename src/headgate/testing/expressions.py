@@ -113,7 +113,10 @@ def _atoms_of(columns: tuple[ColumnRef, ...], kind: DataType, depth: int) -> Sea
     return st.one_of(choices)
 
 
-_TIMES_OF_DAY = st.sampled_from([0, 30_000_000, 60_000_000]).map(lambda at: nodes.Constant(at, DataType.TIME_OF_DAY))
+_EIGHT = 8 * 3_600_000_000
+_TIMES_OF_DAY = st.sampled_from([0, _EIGHT + 10_000_000, _EIGHT + 30_000_000, _EIGHT + 60_000_000]).map(
+    lambda at: nodes.Constant(at, DataType.TIME_OF_DAY)
+)
 
 
 def _by_the_clock(parts: tuple[nodes.ComparisonSign, Expression, nodes.Constant]) -> Expression:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from random import Random
@@ -52,7 +53,7 @@ def schemas(name: str, odd_names: bool = False) -> SearchStrategy[StreamSchema]:
                 StreamSchema(
                     name,
                     tuple(columns),
-                    tid="k" if position % 3 else None,
+                    tid=(None, "k", "k", "x")[position % 4],
                     governed=governed,
                     retroactive=retroactive,
                     owner="u3" if position % 2 else None,
@@ -90,9 +91,9 @@ def _names(names: tuple[str, ...]) -> SearchStrategy[NamePattern]:
 
 @cache
 def _tuples() -> SearchStrategy[TuplePattern]:
-    known: list[str | int | float] = [0, 1, 2, "a", "b"]
+    known: list[str | int | float] = [0, 1, 2, 0.5, "a", "b", "1"]
     ids = st.lists(st.sampled_from(known), min_size=1, max_size=2, unique=True)
-    ranges = st.tuples(st.integers(-3, 3), st.integers(0, 3)).map(lambda pair: Range(pair[0], pair[0] + pair[1]))
+    ranges = st.tuples(st.integers(-3, 3), st.integers(0, 6)).map(lambda pair: Range(pair[0], pair[0] + pair[1] / 2))
     return st.just(EVERYTHING) | ids.map(lambda chosen: Ids(tuple(chosen))) | ranges | st.just(Regex("a.*"))
 
 
@@ -129,9 +130,19 @@ def elements(stream: StreamSchema, max_tuples: int = 14, max_punctuations: int =
     some_tuples = st.tuples(st.integers(0, 1_000_000), st.integers(max_tuples // 2, max_tuples)).map(
         lambda pair: tuples_of(stream, *pair)
     )
-    some_punctuations = st.lists(punctuations(stream), max_size=max_punctuations)
+    some_punctuations = st.lists(st.tuples(punctuations(stream), st.integers(0, 2)), max_size=max_punctuations).map(
+        _some_at_once
+    )
     opened = st.sampled_from([[], [_opening(stream)], [_opening(stream)], [_opening(stream)]])
     return st.tuples(some_tuples, some_punctuations, opened).map(lambda parts: [*parts[0], *parts[1], *parts[2]])
+
+
+def _some_at_once(drawn: list[tuple[Punctuation, int]]) -> list[Punctuation]:
+    """Every third one at the time of the one before it: together they make a batch."""
+    made: list[Punctuation] = []
+    for one, alone in drawn:
+        made.append(one if alone or not made else replace(one, at=made[-1].at))
+    return made
 
 
 def _opening(stream: StreamSchema) -> Punctuation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -13,11 +13,20 @@ from headgate.algebra.query import Query
 from headgate.model.datatype import DataType
 from headgate.model.duration import Extent
 from headgate.model.element import Element
-from headgate.model.expression.nodes import ColumnRef, Comparison, Constant, Expression
+from headgate.model.expression.nodes import (
+    COMPARISON_SIGNS,
+    And,
+    ColumnRef,
+    Comparison,
+    Constant,
+    Expression,
+    Or,
+    ProfileRef,
+)
 from headgate.model.instant import SECOND
 from headgate.model.privilege import COMPUTE, PRIVILEGES
 from headgate.model.schema import StreamCatalog, StreamSchema
-from headgate.model.subject import User
+from headgate.model.subject import ProfileValue, User
 from headgate.policy.masking import fits_column
 from headgate.policy.model import (
     AssistDenied,
@@ -45,11 +54,17 @@ class GeneratedSystem:
     elements: dict[str, list[Element]]
 
 
+_PLACES: tuple[ProfileValue, ...] = ("a", "b", 1, True)
+"""Of more than one type, as nobody declares profiles."""
+
+
 @st.composite
 def users(draw: st.DrawFn) -> dict[str, User]:
     """The three users, with roles and a profile."""
     roles = st.lists(st.sampled_from(ROLES), min_size=1, max_size=2, unique=True).map(frozenset)
-    profiles = st.fixed_dictionaries({}, optional={"level": st.integers(0, 3)})
+    profiles: SearchStrategy[Mapping[str, ProfileValue]] = st.fixed_dictionaries(
+        {}, optional={"level": st.integers(0, 3), "place": st.sampled_from(_PLACES)}
+    )
     return {name: User(name, draw(roles), draw(profiles)) for name in USERS}
 
 
@@ -95,14 +110,32 @@ def policies_over(draw: st.DrawFn, streams: list[StreamSchema], identifier: str)
             if not attributes or column in attributes
         ),
         attributes,
-        where=draw(st.none() | conditions(columns, 1)),
+        where=draw(st.none() | conditions(columns, 1) | _personal(columns)),
         allow=allow if allow or deny else ("read",),
         deny=deny,
         during=draw(_periods()),
-        window=draw(st.just(WindowCondition()) | st.just(WindowCondition(Extent(10 * SECOND), Extent(5 * SECOND)))),
+        window=draw(st.sampled_from(_WINDOWS)),
         min_group=draw(st.none() | st.integers(1, 3)),
         mask=draw(_masks(columns, attributes)),
     )
+
+
+_WINDOWS = (
+    WindowCondition(),
+    WindowCondition(),
+    WindowCondition(Extent(10 * SECOND), Extent(5 * SECOND)),
+    WindowCondition(min_step=Extent(5 * SECOND)),
+    WindowCondition(Extent(2, rows=True), Extent(2, rows=True)),
+)
+
+
+@cache
+def _personal(columns: tuple[ColumnRef, ...]) -> SearchStrategy[Expression]:
+    """A condition on the user's profile, which may not say, or something of another type."""
+    told = st.sampled_from(["level", "place"]).map(ProfileRef)
+    signs = st.sampled_from(COMPARISON_SIGNS)
+    one = st.tuples(signs, st.sampled_from(columns), told).map(lambda parts: Comparison(*parts))
+    return one | st.tuples(one, conditions(columns, 0)).map(And) | st.tuples(one, conditions(columns, 0)).map(Or)
 
 
 def _masks(columns: Sequence[ColumnRef], named: Sequence[str] | None) -> SearchStrategy[Mask | None]:

@@ -285,7 +285,7 @@ def test_the_random_policies_make_every_claim() -> None:
     """The properties would hold of an analysis that never says anything: here is that it does."""
     seen: set[str] = set()
 
-    @settings(max_examples=120, database=None, derandomize=True)
+    @settings(max_examples=300, database=None, derandomize=True)
     @given(policy_lists(), users())
     def collect(policies: tuple[Policy, ...], everybody: dict[str, User]) -> None:
         try:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timeline_cases import POOL, QUERIES, TIMES, USERS, Both, answers, carried, cells, seeds, stream
 
-from headgate.decision.timeline import Timeline, from_json, to_json
+from headgate.decision.timeline import Cell, Timeline, from_json, to_json
 from headgate.model.punctuation import Kind, Punctuation, SubjectModel
 
 when = st.sampled_from(TIMES)
@@ -55,8 +55,34 @@ def test_property_forgetting_changes_nothing_from_the_horizon_on(epochs, seed, r
         both.check(seed, since=horizon, count=4)
         for cell, now in cells(seed, both.streams["S1"], 4):
             if cell.time < horizon:
-                assert not any(answers(both.timeline.version, cell, now))
+                assert_nothing_more(both, cell, now)
         assert not both.timeline.version.users("q1", USERS, horizon - 1)
+
+
+@given(st.lists(carried, max_size=3), seeds, st.booleans(), st.lists(st.tuples(when, when), min_size=3, max_size=3))
+def test_property_streams_forget_each_for_itself(epochs, seed, retroactive, steps):
+    """A stream that lags behind is judged by all that was said in it, though another has forgotten."""
+    both = Both(retroactive)
+    horizons = {"S1": -1, "S2": -1}
+    for said, step in zip(epochs, steps, strict=False):
+        for name, one in said:
+            both.add(name, one, watermark=horizons[name])
+        horizons = {name: max(horizons[name], at) for name, at in zip(horizons, step, strict=True)}
+        both.timeline.forget_before(min(horizons.values()), horizons)
+        both.timeline = from_json(json.loads(json.dumps(to_json(both.timeline), allow_nan=False)))
+        for name, horizon in horizons.items():
+            for cell, now in cells(seed, both.streams[name], 6):
+                if cell.time >= horizon:
+                    assert answers(both.timeline.version, cell, now) == both.answers(cell, now)
+                else:
+                    assert_nothing_more(both, cell, now)
+
+
+def assert_nothing_more(both: Both, cell: Cell, now: int) -> None:
+    """What lies before the horizon is withheld where anything was said of it; never is more given than was."""
+    found, wanted = answers(both.timeline.version, cell, now), both.answers(cell, now)
+    assert all(mine <= theirs for mine, theirs in zip(found, wanted, strict=True))
+    assert not found[0]
 
 
 @given(carried, st.lists(carried, min_size=1, max_size=2), seeds, st.booleans(), when)

@@ -31,6 +31,7 @@ def to_json(timeline: Timeline) -> dict[str, object]:
     return {
         "version": _VERSION,
         "horizon": timeline.horizon,
+        "horizons": timeline.horizons,
         "data": {name: _log_to_json(log, timeline.roles) for name, log in timeline.data_logs.items()},
         "roles": {name: _log_to_json(log, timeline.roles) for name, log in timeline.role_logs.items()},
         "users": {name: _log_to_json(log, timeline.people) for name, log in timeline.user_logs.items()},
@@ -47,6 +48,9 @@ def from_json(body: object) -> Timeline:
         timeline.data_logs = _logs(body["data"], data_log, timeline.roles)
         timeline.role_logs = _logs(body["roles"], role_log, timeline.roles)
         timeline.user_logs = _logs(body["users"], user_log, timeline.people)
+        # One that was written before streams had horizons of their own has forgotten alike of all.
+        own = body.get("horizons", dict.fromkeys(timeline.data_logs, timeline.horizon))
+        timeline.horizons = {str(name): int(at) for name, at in own.items()}
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, HeadgateError) as error:
         raise StoreError(f"the snapshot of the timeline is broken: {error!r}") from error
     return timeline

@@ -46,6 +46,9 @@ class Timeline:
         self.role_logs: dict[str, Log] = {}
         self.user_logs: dict[str, Log] = {}
         self.horizon: Instant = START_OF_TIME
+        """What queries were told before it is forgotten, but for what later tuples need."""
+        self.horizons: dict[str, Instant] = {}
+        """The same for what each stream has said of its own tuples. Of one that came later nothing is forgotten."""
         self._version: Version | None = None
 
     def __len__(self) -> int:
@@ -67,20 +70,20 @@ class Timeline:
         if punctuation.kind is Kind.DATA:
             if not objects.streams.matches(stream.name):
                 return _ignore  # a provider cannot open another's stream
-            log = _log(self.data_logs, stream.name, data_log)
+            log, horizon = _log(self.data_logs, stream.name, data_log), self.horizons.get(stream.name, START_OF_TIME)
             objects = Objects(EVERYTHING, objects.tuples, objects.attributes)
             subjects = self.roles.bits(punctuation.subjects)
         elif punctuation.model is SubjectModel.ROLES:
-            log = _log(self.role_logs, punctuation.query or "", role_log)
+            log, horizon = _log(self.role_logs, punctuation.query or "", role_log), self.horizon
             subjects = self.roles.bits(punctuation.subjects)
         else:
-            log = _log(self.user_logs, punctuation.query or "", user_log)
+            log, horizon = _log(self.user_logs, punctuation.query or "", user_log), self.horizon
             objects = ALL_OBJECTS
             subjects = self.people.bits(punctuation.subjects)
         positive = punctuation.positive
         # A late one may only take away. What is older than the horizon is late in any case: the tuples it speaks of are
         # gone, and what it would have been folded into is forgotten.
-        mark = self.horizon if watermark is None else max(watermark, self.horizon)
+        mark = horizon if watermark is None else max(watermark, horizon)
         in_time = log.number(objects, positive, punctuation.immediate, subjects)
 
         def add(at: Instant) -> None:
@@ -103,37 +106,52 @@ class Timeline:
                 _histories(self.role_logs),
                 _histories(self.user_logs),
                 self.horizon,
+                dict(self.horizons),
             )
         return self._version
 
-    def forget_before(self, time: Instant) -> None:
+    def forget_before(self, time: Instant, streams: Mapping[str, Instant] | None = None) -> None:
         """No tuple, and no output, before `time` will be asked about again: keep only what later ones need.
+
+        Of some streams' tuples that may be known from later times on: a stream that is silent, and whose first tuple
+        may be of any time, does not keep what the others have said.
 
         The work is put off until half of what is kept may go, so that it costs little per punctuation however often
         this is called.
         """
-        if time <= self.horizon:
+        later = dict.fromkeys(self.data_logs, time) if streams is None else streams
+        horizons = {**self.horizons, **{name: max(at, self._horizon_of(name)) for name, at in later.items()}}
+        if time <= self.horizon and horizons == self.horizons:
             return
-        self.horizon = time
+        self.horizon, self.horizons = max(time, self.horizon), horizons
         self._version = None
-        if any(log.worth_forgetting(time) for log in self._logs()):
+        queries = [*self.role_logs.values(), *self.user_logs.values()]
+        if any(log.worth_forgetting(self.horizon) for log in queries) or any(
+            log.worth_forgetting(self._horizon_of(name)) for name, log in self.data_logs.items()
+        ):
             self._forget()
+
+    def _horizon_of(self, stream: str) -> Instant:
+        return self.horizons.get(stream, START_OF_TIME)
 
     def _forget(self) -> None:
         # Versions given out keep the old numbers of roles and users, so new ones are begun.
         old_roles, old_people = self.roles, self.people
         self.roles, self.people = Names(), Names()
         to_roles, to_people = _translation(old_roles, self.roles), _translation(old_people, self.people)
-        self.data_logs = self._kept(self.data_logs, to_roles)
-        self.role_logs = self._kept(self.role_logs, to_roles)
-        self.user_logs = self._kept(self.user_logs, to_people)
-
-    def _kept(self, logs: Mapping[str, Log], translated: Callable[[int], int]) -> dict[str, Log]:
-        kept = {name: log.without_forgotten(self.horizon, translated) for name, log in logs.items()}
-        return {name: log for name, log in kept.items() if len(log)}
+        self.data_logs = _kept(self.data_logs, self._horizon_of, to_roles)
+        self.role_logs = _kept(self.role_logs, lambda _: self.horizon, to_roles)
+        self.user_logs = _kept(self.user_logs, lambda _: self.horizon, to_people)
 
     def _logs(self) -> list[Log]:
         return [*self.data_logs.values(), *self.role_logs.values(), *self.user_logs.values()]
+
+
+def _kept(
+    logs: Mapping[str, Log], horizon_of: Callable[[str], Instant], translated: Callable[[int], int]
+) -> dict[str, Log]:
+    kept = {name: log.without_forgotten(horizon_of(name), translated) for name, log in logs.items()}
+    return {name: log for name, log in kept.items() if len(log)}
 
 
 def _ignore(at: Instant) -> None:

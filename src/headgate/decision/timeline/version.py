@@ -17,7 +17,7 @@ from headgate.decision.timeline.parts import Asked, Now, Part, answered
 from headgate.decision.timeline.steps import Numbers, Steps
 from headgate.decision.timeline.tuples import Span, Tuples
 from headgate.model.datatype import Value
-from headgate.model.instant import END_OF_TIME, Instant
+from headgate.model.instant import END_OF_TIME, START_OF_TIME, Instant
 from headgate.model.punctuation import ALL_OBJECTS
 from headgate.model.schema import StreamSchema
 
@@ -51,7 +51,8 @@ class RoleColumn:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Version:
-    """Answers by the punctuations of one moment. Before `horizon` nobody sees anything: what was said is forgotten."""
+    """Answers by the punctuations of one moment. What was said of a query before `horizon`, and by a stream before its
+    own of `horizons`, is forgotten: as far as that could matter nobody sees anything from before then."""
 
     roles: Names
     people: Names
@@ -59,17 +60,19 @@ class Version:
     of_roles: Mapping[str, History]
     of_users: Mapping[str, History]
     horizon: Instant
+    horizons: Mapping[str, Instant]
 
     # One by one -------------------------------------------------------------------------------------------------------
 
     def data_roles(self, cell: Cell, now: Instant) -> Roles:
         """The roles that may see the cell at `now`: none to begin with (deny by default)."""
-        effect = self._effect(self.of_data.get(cell.stream.name), cell, now, NOTHING)
+        horizon = self.horizons.get(cell.stream.name, START_OF_TIME)
+        effect = _effect(self.of_data.get(cell.stream.name), cell, now, NOTHING, horizon)
         return self.roles.names(effect.give)
 
     def query_roles(self, query: str, declared: Roles, cell: Cell, now: Instant) -> Roles:
         """The roles in which the query acts on the cell at `now`: the subscriber's own to begin with."""
-        return self._acting(declared, self._effect(self.of_roles.get(query), cell, now, UNCHANGED))
+        return self._acting(declared, _effect(self.of_roles.get(query), cell, now, UNCHANGED, self.horizon))
 
     def users(self, query: str, subscribers: Iterable[str], at: Instant) -> frozenset[str]:
         """`U_q(at)`: the subscribers whose last punctuation before `at` is a `+`."""
@@ -104,13 +107,6 @@ class Version:
         near = [values[number].give & ours for number in self._users_table(history).between(*span).numbers.tolist()]
         return all(near) if not every else all(present == ours for present in near)
 
-    def _effect(self, history: History | None, cell: Cell, now: Instant, start: Effect) -> Effect:
-        if cell.time < self.horizon:
-            return NOTHING
-        if history is None:
-            return start
-        return history.effect(cell.stream, cell.attribute, cell.tid, cell.time, now)
-
     def _acting(self, declared: Roles, effect: Effect) -> Roles:
         acting = self.roles.names(effect.applied_to(self.roles.known_bits(declared)))
         # Roles that no punctuation has named have no bit: they stay unless everything went.
@@ -122,13 +118,15 @@ class Version:
     def data_table(self, stream: StreamSchema, attribute: str) -> tuple[Steps, tuple[Roles, ...]]:
         """The segment table of tuples that no tuple pattern matches, each judged at its own time; and its role sets."""
         history = self.of_data.get(stream.name, _NO_DATA)
-        steps = self._closed(history.table(history.matching(stream, attribute).common), history)
+        horizon = self.horizons.get(stream.name, START_OF_TIME)
+        steps = _closed(history.table(history.matching(stream, attribute).common), history, START_OF_TIME, horizon)
         return steps, tuple(self.roles.names(one.give) for one in history.words.states.values)
 
     def data_roles_of(self, stream: StreamSchema, attribute: str, tuples: Tuples, now: Now = None) -> RoleColumn:
         """The roles that may see the attribute, for each tuple."""
         history = self.of_data.get(stream.name, _NO_DATA)
-        numbers = self._states_of(history, stream, attribute, tuples, now)
+        horizon = self.horizons.get(stream.name, START_OF_TIME)
+        numbers = _states_of(history, stream, attribute, tuples, now, horizon)
         return RoleColumn(numbers, tuple(self.roles.names(one.give) for one in history.words.states.values))
 
     def query_roles_of(
@@ -136,7 +134,8 @@ class Version:
     ) -> RoleColumn:
         """The roles in which the query acts on the attribute, for each tuple."""
         history = self.of_roles.get(query, _NO_ROLES)
-        numbers = self._states_of(history, stream, attribute, tuples, now)
+        horizon = self.horizon if query in self.of_roles else START_OF_TIME
+        numbers = _states_of(history, stream, attribute, tuples, now, horizon)
         return RoleColumn(numbers, tuple(self._acting(declared, one) for one in history.words.states.values))
 
     def visible(
@@ -172,9 +171,11 @@ class Version:
 
         def table(part: Part) -> Steps:
             turns = self._turns(asked, queries, audiences, part, state)
-            data = asked.steps(0, part) if governed else Steps.constant(0)
-            steps = swept(data, turns, seen if turns else seen_by_all_parts, bitmaps)
-            return steps.closed_before(self.horizon, 0)
+            data = Steps.constant(0)
+            if governed:
+                horizon = self.horizons.get(asked.stream.name, START_OF_TIME)
+                data = _closed(asked.steps(0, part), asked.histories[0], part.tuples.span[0], horizon)
+            return swept(data, turns, seen if turns else seen_by_all_parts, bitmaps)
 
         return Sight(answered(asked, tuples, now, table), tuple(bitmaps.values))
 
@@ -186,7 +187,11 @@ class Version:
         Each says how things are at the beginning, so that one state serves part after part.
         """
         turns: list[tuple[Steps, Update]] = []
-        tables = {query: asked.steps(place, part) for place, query in enumerate(queries, start=1)}
+        first = part.tuples.span[0]
+        tables = {
+            query: _closed(asked.steps(place, part), asked.histories[place], first, self.horizon)
+            for place, query in enumerate(queries, start=1)
+        }
         for number, audience in enumerate(audiences):
             if audience.query in tables:
                 turns.append((tables[audience.query], self._holding(state, number, audience)))
@@ -202,17 +207,35 @@ class Version:
         history = self.of_users.get(audience.query, _NO_USERS)
         values = history.words.states.values
         ours = self.people.known_bits(audience.subscribers or ())
-        near = self._users_table(history).between(*part.tuples.span)
+        first, last = part.tuples.span
+        near = _closed(self._users_table(history).between(first, last), history, first, self.horizon)
         return near, lambda turned: state.switch(number, bool(values[turned].give & ours))
 
     def _users_table(self, history: History) -> Steps:
         number = history.words.objects.find(ALL_OBJECTS)
         return history.table(frozenset(() if number is None else (number,)))
 
-    def _states_of(self, history: History, stream: StreamSchema, attribute: str, tuples: Tuples, now: Now) -> Numbers:
-        asked = Asked.of(stream, attribute, (history,))
-        return answered(asked, tuples, now, lambda part: self._closed(asked.steps(0, part), history)).dense()
 
-    def _closed(self, steps: Steps, history: History) -> Steps:
-        """Before the horizon nobody sees anything: a rule that took something away may have been forgotten."""
-        return steps.closed_before(self.horizon, history.words.states.number(NOTHING))
+def _effect(history: History | None, cell: Cell, now: Instant, start: Effect, horizon: Instant) -> Effect:
+    if history is None:
+        return start
+    if cell.time < horizon:
+        return NOTHING
+    return history.effect(cell.stream, cell.attribute, cell.tid, cell.time, now)
+
+
+def _states_of(
+    history: History, stream: StreamSchema, attribute: str, tuples: Tuples, now: Now, horizon: Instant
+) -> Numbers:
+    asked = Asked.of(stream, attribute, (history,))
+
+    def table(part: Part) -> Steps:
+        return _closed(asked.steps(0, part), history, part.tuples.span[0], horizon)
+
+    return answered(asked, tuples, now, table).dense()
+
+
+def _closed(steps: Steps, history: History, first: Instant, horizon: Instant) -> Steps:
+    """Before the horizon nobody sees anything: a rule that took something away may have been forgotten. That makes no
+    difference where the first that is asked about is later."""
+    return steps if first >= horizon else steps.closed_before(horizon, history.words.states.number(NOTHING))
