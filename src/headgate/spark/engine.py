@@ -6,7 +6,6 @@ The engine owns a folder: `checkpoint/` is Spark's, `manifest/` says which epoch
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections import deque
@@ -28,12 +27,12 @@ from headgate.errors import ConflictError, FileError, HeadgateError, InputError,
 from headgate.model.duration import Duration
 from headgate.model.element import Element, element_to_json
 from headgate.model.instant import END_OF_TIME, Instant
-from headgate.model.schema import StreamCatalog
 from headgate.scenario.system import System
 from headgate.spark.beats import Beats
 from headgate.spark.callback import Callback
 from headgate.spark.counting import counted_by, counting_from_json, counting_to_json
 from headgate.spark.epoch import EpochRunner, Report, State
+from headgate.spark.identity import claim, in_order
 from headgate.spark.manifest import Manifest, Manifests
 from headgate.spark.offsets import brings_nothing, pad_offsets, planned_epochs, sources_in
 from headgate.spark.planning import Planned, Plans, Seat, without_forgotten
@@ -47,11 +46,8 @@ from headgate.spark.tasks import Shared
 from headgate.spark.totals import Totals, metrics_of
 from headgate.spark.window_log import Segment, WindowLog
 
-IDENTITY = "network.json"
 SOURCES = "sources.json"
 _NO_SPACE = "No space left on device"
-LAYOUT = 2
-"""How `data/` is written; counts up when that changes."""
 
 
 @dataclass(frozen=True)
@@ -109,36 +105,11 @@ class Engine:
         self._callback: Callback | None = None
         self._beats: Beats | None = None
         self._failure: BaseException | None = None
-        system = self._check_identity(system)
+        system = claim(self.storage, system)
         self.push_folder = PushFolder(self.storage, system.streams)
         self._recover(system)
 
     # Recovery ---------------------------------------------------------------------------------------------------------
-
-    def _check_identity(self, system: System) -> System:
-        """The system with its streams in the order in which this folder has got to know them.
-
-        A folder belongs to one set of streams: to another one what it holds would mean something else.
-        """
-        known = self.storage.read(IDENTITY)
-        streams = {one.name: _fingerprint(one) for one in system.streams}
-        if known is not None:
-            identity = json.loads(known)
-            if identity.get("layout") != LAYOUT:
-                raise StoreError(
-                    f"`{self.storage.root}` was written by another version of Headgate; use another folder"
-                )
-            before: dict[str, str] = identity["streams"]
-            for name, fingerprint in before.items():
-                if streams.get(name) != fingerprint:
-                    raise StoreError(
-                        f"`{self.storage.root}` belongs to another network: its stream `{name}` "
-                        + ("is not there any more" if name not in streams else "had other columns")
-                        + "; use another folder, or the streams it was made with"
-                    )
-            streams = {**before, **streams}
-        self.storage.write(IDENTITY, json.dumps({"layout": LAYOUT, "streams": streams}).encode())
-        return _in_order(system, tuple(streams))
 
     def _recover(self, system: System) -> None:
         last = self._manifests.last()
@@ -329,7 +300,7 @@ class Engine:
         if missing:
             raise InputError(f"the streams differ: `{sorted(missing)[0]}`", hint="a new stream needs a new reader")
         with self.changed:
-            self._pending = _in_order(system, self.streams)
+            self._pending = in_order(system, self.streams)
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -496,14 +467,6 @@ START: Instant = -(1 << 62)
 def _paths(state: State) -> set[str]:
     """Where the tuples are that are held."""
     return {one.path for one in state.segments} | {one.path for one in state.counted.values() if one.path}
-
-
-def _in_order(system: System, names: tuple[str, ...]) -> System:
-    return replace(system, streams=StreamCatalog(system.streams.stream(name) for name in names))
-
-
-def _fingerprint(stream: object) -> str:
-    return hashlib.sha256(repr(stream).encode()).hexdigest()[:16]
 
 
 def _as_json(system: System, stream: str, one: Element | Mapping[str, Any]) -> str:
