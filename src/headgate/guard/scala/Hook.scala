@@ -53,6 +53,7 @@ class GuardExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectOptimizerRule(_ => PushLeakproof)
     extensions.injectOptimizerRule(_ => NarrowCells)
     extensions.injectPlannerStrategy(_ => PlanBarrier)
+    extensions.injectPlannerStrategy(_ => PlanUnfollowed)
   }
 }
 
@@ -154,7 +155,7 @@ object Hook {
       took.add(System.nanoTime() - start)
       if (took.size() > 10000) took.poll()
       noted.set(decision)
-      guarded
+      if (Followed.missed(session)) Unfollowed(session, plan, decision, guarded) else guarded
     } catch { case error: Exception => throw refused(s"the decision cannot be applied to this plan (${error.getMessage})") }
   }
 
