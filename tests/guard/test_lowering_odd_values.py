@@ -1,4 +1,4 @@
-"""Conditions of policies over odd values, under settings that are a user's to change: they mean what they always mean."""
+"""Conditions of policies over odd values, under settings that are a user's to change, mean what they always mean."""
 
 from __future__ import annotations
 

@@ -70,6 +70,7 @@ object Releases {
   /** What is wrong with a question that is many, whatever was asked before: their answers could be subtracted. */
   private def alone(node: LogicalPlan, leaf: LogicalPlan, column: String): Option[String] =
     if (leaf.isStreaming && Extent.of(leaf).piecemeal) Some(s"a stream about `$column` is read without options that make its batches smaller")
+    else if (nodesOf(node).exists(Steady.recomputed)) Some(s"groups of `$column` are not made with rows that a program computes anew each time; keep these first, with localCheckpoint()")
     else if (correlated(node)) Some(s"groups of `$column` are not computed for each row of the query around; join them instead")
     else None
 
