@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from guarded import DEPARTMENTS, OWN, policy
+from guarded import DEPARTMENTS, OWN, policy, refused
 
 from headgate.guard import Settings
 
@@ -109,3 +109,13 @@ def test_administrators_see_all(world) -> None:
     text = explained(world.session("ann", LIMITED, **guard), "SELECT name FROM emp")
     assert "4711" in text
     assert str(world.folder) in text
+
+
+def test_the_names_of_files_are_for_administrators(world) -> None:
+    ann = world.session("ann", LIMITED)
+    for frame in (ann.table("emp"), ann.sql("SELECT id FROM emp"), ann.table("emp").groupBy("dept").count()):
+        frame.collect()
+        with refused("the names of files are for administrators"):
+            frame.inputFiles()
+    administrator = world.session("ann", LIMITED, settings=Settings(administrators=frozenset({"ann"})))
+    assert administrator.table("emp").inputFiles()

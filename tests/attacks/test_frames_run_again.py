@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from guarded import ALL, DEPARTMENTS, OWN, policy, refused, rows
+from guarded import ALL, DEPARTMENTS, OWN, as_spark_finds, policy, refused, rows
 
 from headgate.guard import Guard, gateway, session
 from headgate.policy.yaml_file import parse_policies
@@ -271,3 +271,46 @@ def test_a_frame_is_planned_once_while_its_decision_stands(guard: Guard, ann: An
     first, again, second, once_more = plans
     assert (first, second) == (again, once_more)
     assert first != second
+
+
+# Sessions that Spark finds for a program: frames of their SQL are Spark's own, and do not follow.
+
+
+LONE = {
+    "plain": lambda frame: frame,
+    "kept": lambda frame: frame.persist(),
+    "limited": lambda frame: frame.sparkSession.sql("SELECT id FROM emp LIMIT 9"),
+    "ordered": lambda frame: frame.sparkSession.sql("SELECT id FROM emp ORDER BY id LIMIT 9"),
+    "grouped": lambda frame: frame.sparkSession.sql("SELECT id FROM emp GROUP BY id"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:toPandas attempted Arrow optimization")
+@pytest.mark.parametrize("form", LONE)
+@pytest.mark.parametrize("run", [_collected, _as_pandas, _as_arrow, _one_by_one, _last])
+def test_a_frame_that_does_not_follow_is_refused_once_policies_have_changed(
+    guard: Guard, ann: Any, form: str, run: Callable[[Any], Any]
+) -> None:
+    frame = LONE[form](as_spark_finds(ann).sql("SELECT id FROM emp"))
+    assert run(frame) == EVERYBODY
+    assert run(frame) == EVERYBODY
+    put_in_force(guard, OWN + DEPARTMENTS)
+    with pytest.raises(Exception, match="refused by the guard: policies have changed"):
+        run(frame)
+    assert rows(frame.select("id")) == VISIBLE, "what is made of it follows"
+    assert rows(as_spark_finds(ann).sql("SELECT id FROM emp")) == VISIBLE
+
+
+def test_rows_of_a_frame_that_does_not_follow_are_refused_too(guard: Guard, ann: Any) -> None:
+    numbers = _mapped(as_spark_finds(ann).sql("SELECT id FROM emp"))
+    assert sorted(numbers.collect()) == [1, 2, 3, 4, 5]
+    put_in_force(guard, OWN + DEPARTMENTS)
+    with pytest.raises(Exception, match="refused by the guard: policies have changed"):
+        numbers.map(lambda one: one + 0).collect()
+
+
+def test_commands_of_a_session_that_spark_finds_run_as_ever(ann: Any) -> None:
+    found = as_spark_finds(ann)
+    found.sql("CREATE OR REPLACE TEMPORARY VIEW few AS SELECT id FROM emp WHERE id < 3")
+    assert rows(found.sql("SELECT * FROM few")) == VISIBLE
+    assert "few" in [row[1] for row in rows(found.sql("SHOW TABLES"))]

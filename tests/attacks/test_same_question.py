@@ -129,6 +129,21 @@ def test_a_setting_of_speed_changes_no_question(team) -> None:
     assert rows(ann.sql(query)) == [(TOTAL,)]
 
 
+def test_rows_that_a_program_makes_anew_are_never_the_same_question(team, tmp_path) -> None:
+    """One frame, run twice: the function leaves person 30 out the second time."""
+    ann, flag = asking(team), tmp_path / "flag"
+    made = ann.sparkContext.parallelize([0], 1).flatMap(lambda _: [(n,) for n in range(30 if flag.exists() else 31)])
+    numbers = ann.createDataFrame(made, "n int")
+    people = ann.table("team")
+    with refused("computes anew"):
+        total(people.join(numbers, people.id == numbers.n))
+    kept = numbers.localCheckpoint()
+    joined = people.join(kept, people.id == kept.n)
+    for _ in range(2):
+        assert total(joined) == [(TOTAL,)]
+        flag.touch()
+
+
 # Files: who reads a part of them asks about a part of the table.
 
 

@@ -30,6 +30,14 @@ POSITIONS = {
     "over a group key": "SELECT id FROM (SELECT id, count(*) AS n FROM emp GROUP BY id) WHERE 1 / (id - 3) IS NOT NULL",
     "filtered group": "SELECT max(id) FILTER (WHERE {p}) FROM emp",
     "partition": "SELECT id FROM (SELECT id, count(*) OVER (PARTITION BY {p}) AS n FROM emp) WHERE n > 0",
+    "group that equals a row": "SELECT e.id FROM (SELECT id AS k, max(id) AS m FROM emp GROUP BY id) JOIN emp e ON "
+    "m = e.id WHERE 1 / (m - 3) IS NOT NULL",
+    "group that equals a row further up": "SELECT e.id FROM (SELECT m FROM (SELECT id, max(id) AS m FROM emp GROUP BY "
+    "id) WHERE 1 / (m - 3) IS NOT NULL) JOIN emp e ON m = e.id",
+    "groups that are among rows": "SELECT m FROM (SELECT id AS k, max(id) AS m FROM emp GROUP BY id) WHERE "
+    "1 / (m - 3) IS NOT NULL INTERSECT SELECT id FROM emp",
+    "rows that are among groups": "SELECT id FROM emp WHERE id IN (SELECT max(id) AS m FROM emp GROUP BY id HAVING "
+    "1 / (max(id) - 3) IS NOT NULL)",
     "generator": "SELECT x FROM emp LATERAL VIEW explode(if({p}, array(id), array(0))) AS x",
 }
 """Places from which the optimiser could bring the predicate to a row that the policies hide."""

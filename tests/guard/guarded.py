@@ -98,6 +98,11 @@ class World:
         return session(user, self.guard(policies, **options), self.spark)
 
 
+def as_spark_finds(given: SparkSession) -> SparkSession:
+    """A guarded session as `SparkSession.getActiveSession()` gives it, which is not the one that was given out."""
+    return SparkSession(given.sparkContext, given._jsparkSession)
+
+
 def since(version: str, what: str) -> Any:
     """What Spark itself can do from this version on."""
     there = tuple(map(int, pyspark.__version__.split(".")[:2])) >= tuple(map(int, version.split(".")))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.guard.differencing import EXTREME, OUTSIDE, SUMMED, Atom, compare, kinds_of, reveals
+from headgate.guard.differencing import COUNTED, EXTREME, OUTSIDE, SUMMED, Atom, compare, kinds_of, reveals
 
 ANSWERS, CLASSES = 3, 2
 FACTORS = np.array(list(product(range(-3, 4), repeat=ANSWERS * CLASSES)))
@@ -19,7 +19,16 @@ FACTORS = np.array(list(product(range(-3, 4), repeat=ANSWERS * CLASSES)))
 def some_atoms(draw: st.DrawFn) -> list[Atom]:
     classes = st.tuples(*[st.integers(OUTSIDE, CLASSES - 1)] * ANSWERS)
     found = draw(st.dictionaries(classes, st.integers(1, 6), min_size=1, max_size=8))
-    return [Atom(classes, size) for classes, size in found.items()]
+    need = draw(st.integers(2, 5))
+    return [atom(classes, size, need) for classes, size in found.items()]
+
+
+def atom(classes: tuple[int, ...], size: int, need: int = 5) -> Atom:
+    return Atom(classes, size, tuple(0 if one == OUTSIDE else need for one in classes))
+
+
+def needed(atoms: list[Atom]) -> int:
+    return max(max(atom.needs) for atom in atoms)
 
 
 def shown(atoms: list[Atom], need: int) -> np.ndarray:
@@ -34,8 +43,9 @@ def shown(atoms: list[Atom], need: int) -> np.ndarray:
     return table
 
 
-@given(some_atoms(), st.integers(2, 5))
-def test_property_no_combination_of_answers_tells_of_few_rows(atoms: list[Atom], need: int) -> None:
+@given(some_atoms())
+def test_property_no_combination_of_answers_tells_of_few_rows(atoms: list[Atom]) -> None:
+    need = needed(atoms)
     table = shown(atoms, need)
     # Rows that no answer tells apart are one atom, also where only a class that is too small would do so.
     columns, place = np.unique(table, axis=1, return_inverse=True)
@@ -44,14 +54,31 @@ def test_property_no_combination_of_answers_tells_of_few_rows(atoms: list[Atom],
     touched = (combined != 0).astype(int)
     found = bool(((touched @ (sizes >= need) == 0) & (touched.sum(axis=1) > 0)).any())
     few = bool(((touched @ sizes > 0) & (touched @ sizes < need)).any())
-    answer = reveals(atoms, need, summed=range(ANSWERS), extremes=[])
+    answer = reveals(atoms, summed=range(ANSWERS))
     assert answer == found
     assert answer or not few
 
 
-@given(some_atoms(), st.integers(2, 5))
-def test_property_one_answer_alone_tells_nothing(atoms: list[Atom], need: int) -> None:
-    assert not reveals(atoms, need, summed=[0], extremes=[1])
+@given(some_atoms())
+def test_property_one_answer_alone_tells_nothing(atoms: list[Atom]) -> None:
+    assert not reveals(atoms, summed=[0], extremes=[1])
+
+
+@given(some_atoms(), st.lists(st.integers(1, 5), min_size=8, max_size=8))
+def test_property_one_answer_tells_nothing_whatever_each_row_needs(atoms: list[Atom], needs: list[int]) -> None:
+    """Classes are shown by what the neediest of their rows needs, and so are large enough for all of them."""
+    mixed = [atom(one.classes, one.size, need) for one, need in zip(atoms, needs, strict=False)]
+    assert not reveals(mixed, summed=[0], extremes=[1])
+
+
+@given(some_atoms())
+def test_property_rows_that_need_more_are_not_told_of_sooner(atoms: list[Atom]) -> None:
+    """What is told of one more row than before was told too much already, if the same was shown."""
+    need = needed(atoms)
+    table = shown(atoms, need)
+    more = [atom(one.classes, one.size, need + 1) for one in atoms]
+    if (shown(more, need + 1) == table).all() and reveals(atoms, summed=range(ANSWERS)):
+        assert reveals(more, summed=range(ANSWERS))
 
 
 @pytest.mark.parametrize(
@@ -66,18 +93,28 @@ def test_property_one_answer_alone_tells_nothing(atoms: list[Atom], need: int) -
     ids=["two large groups", "few are left out", "the group that was not shown", "nothing in common", "both have few"],
 )
 def test_a_total_and_its_parts(atoms, told) -> None:
-    assert reveals([Atom(*one) for one in atoms], 5, summed=[0, 1], extremes=[]) is told
+    assert reveals([atom(*one) for one in atoms], summed=[0, 1]) is told
+
+
+def test_parts_are_shown_by_what_they_need_themselves() -> None:
+    """Three rows that need two were told; with one beside them that needs five, that one is left."""
+    parts = [Atom((0, 0), 3, (2, 2)), Atom((1, 0), 4, (2, 2)), Atom((OUTSIDE, 0), 1, (0, 5))]
+    assert reveals(parts, summed=[0, 1])
+    assert not reveals([*parts[:2], Atom((OUTSIDE, 0), 5, (0, 5))], summed=[0, 1])
 
 
 def test_a_largest_value_of_few_more_rows_tells_of_them() -> None:
-    atoms = [Atom((0, 0), 9), Atom((0, OUTSIDE), 1), Atom((OUTSIDE, 0), 7)]
-    assert not reveals(atoms, 5, summed=[0, 1], extremes=[])
-    assert reveals(atoms, 5, summed=[], extremes=[0, 1])
-    assert not reveals(atoms, 5, summed=[0], extremes=[1])
+    atoms = [atom((0, 0), 9), atom((0, OUTSIDE), 1), atom((OUTSIDE, 0), 7)]
+    assert not reveals(atoms, summed=[0, 1])
+    assert reveals(atoms, extremes=[0, 1])
+    assert not reveals(atoms, summed=[0], extremes=[1])
 
 
 def test_a_function_that_is_not_known_is_taken_for_everything() -> None:
-    assert [kinds_of(one) for one in ("avg", "max", "compute")] == [[SUMMED], [EXTREME], [SUMMED, EXTREME]]
-    letter = {"need": 5, "kinds": [[SUMMED], [SUMMED]], "atoms": [[0, 0, 9], [0, -1, 1]]}
+    assert [kinds_of(one) for one in ("avg", "max", "count")] == [[SUMMED], [EXTREME], [COUNTED]]
+    assert kinds_of("compute") == [SUMMED, COUNTED, EXTREME]
+    letter = {"kinds": [[SUMMED], [SUMMED]], "atoms": [[0, 0, 9], [0, -1, 1]], "needs": [[5, 5], [5, 0]]}
     assert compare(letter)
+    assert compare(letter | {"kinds": [[COUNTED], [COUNTED]]})
     assert not compare(letter | {"kinds": [[SUMMED], [EXTREME]]})
+    assert not compare(letter | {"kinds": [[SUMMED], [COUNTED]]})

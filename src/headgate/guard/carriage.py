@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,13 +41,15 @@ class Carriage:
     def group(self, leaf: Node, aggregate: Node, cover: Cover) -> str | None:
         """Have the groups of an aggregate checked against what the policies ask for: the key of the column that
         carries what each row needs; None where there is no way."""
-        known = self._known.get((leaf.id, aggregate.id, cover.key))
+        # INVARIANT: covers for the same cells may ask for different sizes; each is checked.
+        place = (leaf.id, aggregate.id, json.dumps(cover.need, sort_keys=True))
+        known = self._known.get(place)
         if known is not None:
             return known
         way = list(_way(leaf, aggregate))
         if not way or way[-1] is not aggregate or any(node.name == "Aggregate" for node in way[:-1]):
             return None
-        need = self._known[(leaf.id, aggregate.id, cover.key)] = self._key()
+        need = self._known[place] = self._key()
         entry = {"need": need}
         self._leaves.setdefault(leaf.id, []).append({"key": need, "value": cover.need})
         keys = [need]

@@ -291,6 +291,27 @@ def _all_of(covers: Sequence[Cover]) -> Cover:
     )
 
 
+def any_cell(covers: Sequence[Cover]) -> Cover:
+    """The cover of rows of which any covered cell will do: the most lenient of the grants on its cells decides.
+
+    INVARIANT: what one cell needs says nothing about rows in which another one is covered.
+    """
+    possible = [one for one in covers if not one.never]
+    if all(one.need is None for one in possible) or any(one.always and one.need is None for one in possible):
+        return Cover()
+    needs = {json.dumps(one, sort_keys=True): one for one in map(_need_of, possible)}
+    terms = list(needs.values())
+    least = terms[0] if len(terms) == 1 else call("least", *terms)
+    return Cover(need=least, largest_need=max(one.largest_need for one in possible))
+
+
+def _need_of(cover: Cover) -> Term:
+    if cover.need is not None:
+        return cover.need
+    assert cover.where is not None
+    return call("if", cover.where, {"type": "int", "value": 1}, {"type": "int", "value": None})
+
+
 def _need(allows: Sequence[tuple[Clause, Term | None]], denied: Term | None) -> Term | None:
     """The least `min_group` among the grants that cover the cell."""
     if all(clause.need <= 1 for clause, _ in allows):

@@ -5,10 +5,14 @@ classes of all answers cannot be told apart and form an atom. An answer gives a 
 large enough, and whoever subtracts such numbers from each other gets one for some of the atoms. If only few rows stand
 behind it, it tells of them: the total less all the groups that were shown is the group that was not.
 
-Sums, means and counts can be subtracted with any factors, so what can be got is the span of the classes. If it has
-something that only concerns atoms smaller than `need`, there is a combination in which nothing of the larger atoms is
+Sums and means can be subtracted with any factors, so what can be got is the span of the classes. If it has something
+that only concerns atoms with fewer rows than they need, there is a combination in which nothing of the larger atoms is
 left; rational row reduction finds out. Several small atoms together may be large enough after all; that is refused as
-well. Minima, maxima and the like cannot be subtracted, but one class may have few rows that another has not.
+well. So can counts, of each other. Minima, maxima and the like cannot be subtracted, but one class may have few rows
+that another has not.
+
+How many rows an atom needs may differ from row to row, and from function to function: then the most lenient of those
+that were asked decides, as it would tell the same if it were asked for nothing else.
 """
 
 from __future__ import annotations
@@ -21,8 +25,8 @@ from typing import Any
 OUTSIDE = -1
 """The class of rows that an answer is not about."""
 
-SUMMED, EXTREME = "summed", "extreme"
-_SUMMED_BY = frozenset(("sum", "avg", "count"))
+SUMMED, COUNTED, EXTREME = "summed", "counted", "extreme"
+_SUMMED_BY = frozenset(("sum", "avg"))
 _EXTREMES_OF = frozenset(("min", "max"))
 
 _PRIME = (1 << 127) - 1
@@ -33,73 +37,91 @@ _Vector = dict[tuple[int, int], int]
 
 def kinds_of(privilege: str) -> list[str]:
     """How the answers of a function could be taken apart; of one that is not known, in every way."""
-    return [SUMMED] if privilege in _SUMMED_BY else [EXTREME] if privilege in _EXTREMES_OF else [SUMMED, EXTREME]
+    if privilege == "count":
+        return [COUNTED]
+    everything = [SUMMED, COUNTED, EXTREME]
+    return [SUMMED] if privilege in _SUMMED_BY else [EXTREME] if privilege in _EXTREMES_OF else everything
 
 
 def compare(letter: Mapping[str, Any]) -> bool:
     """Whether the hook's questions, with the atoms that it found, tell too much together."""
-    kinds = letter["kinds"]
-    return reveals(
-        [Atom(tuple(classes), size) for *classes, size in letter["atoms"]],
-        letter["need"],
-        summed=[place for place, found in enumerate(kinds) if SUMMED in found],
-        extremes=[place for place, found in enumerate(kinds) if EXTREME in found],
+    atoms = [
+        Atom(tuple(classes), size, tuple(needs))
+        for (*classes, size), needs in zip(letter["atoms"], letter["needs"], strict=True)
+    ]
+    places = {
+        kind: [place for place, found in enumerate(letter["kinds"]) if kind in found]
+        for kind in (SUMMED, COUNTED, EXTREME)
+    }
+    return any(reveals(atoms, summed=places[one]) for one in (SUMMED, COUNTED)) or reveals(
+        atoms, extremes=places[EXTREME]
     )
 
 
 @dataclass(frozen=True)
 class Atom:
-    """Rows in the same class of every answer, and how many they are."""
+    """Rows in the same class of every answer, how many they are, and how many each answer needs to tell of them."""
 
     classes: tuple[int, ...]
     size: int
+    needs: tuple[int, ...]
+
+    def need(self, answers: Iterable[int]) -> int:
+        """The least that one of these answers needs, of those that are about these rows."""
+        return min((self.needs[one] for one in answers if self.needs[one] > 0), default=0)
 
 
-def reveals(atoms: Sequence[Atom], need: int, *, summed: Sequence[int], extremes: Sequence[int]) -> bool:
-    """Whether the answers together tell of fewer than `need` rows; `summed` and `extremes` are their places.
+def reveals(atoms: Sequence[Atom], *, summed: Sequence[int] = (), extremes: Sequence[int] = ()) -> bool:
+    """Whether the answers together tell of fewer rows than they need; `summed` and `extremes` are their places.
 
-    >>> reveals([Atom((0, 0), 9), Atom((0, OUTSIDE), 1)], 5, summed=[0, 1], extremes=[])
+    >>> reveals([Atom((0, 0), 9, (5, 5)), Atom((0, OUTSIDE), 1, (5, 0))], summed=[0, 1])
     True
-    >>> reveals([Atom((0, 0), 9), Atom((0, OUTSIDE), 6)], 5, summed=[0, 1], extremes=[])
+    >>> reveals([Atom((0, 0), 9, (5, 5)), Atom((0, OUTSIDE), 6, (5, 0))], summed=[0, 1])
     False
     """
-    shown = _shown(atoms, need)
-    return _subtracted(shown, need, summed) or _left_over(shown, need, extremes)
+    shown = _shown(atoms)
+    return _subtracted(shown, summed) or _left_over(shown, extremes)
 
 
-def _shown(atoms: Iterable[Atom], need: int) -> list[Atom]:
-    """The atoms by classes that were shown: a class with fewer rows than needed is not."""
+def _shown(atoms: Iterable[Atom]) -> list[Atom]:
+    """The atoms by classes that were shown: a class with fewer rows than the neediest of them asks for is not."""
     sizes: Counter[tuple[int, int]] = Counter()
+    needs: Counter[tuple[int, int]] = Counter()
     for atom in atoms:
-        for answer, one in enumerate(atom.classes):
-            sizes[answer, one] += atom.size
-    merged: Counter[tuple[int, ...]] = Counter()
-    for atom in atoms:
-        classes = (
-            one if one != OUTSIDE and sizes[answer, one] >= need else OUTSIDE for answer, one in enumerate(atom.classes)
+        for place in enumerate(atom.classes):
+            sizes[place] += atom.size
+            needs[place] = max(needs[place], atom.needs[place[0]])
+    return [
+        Atom(
+            tuple(one if sizes[place, one] >= needs[place, one] else OUTSIDE for place, one in enumerate(atom.classes)),
+            atom.size,
+            atom.needs,
         )
-        merged[tuple(classes)] += atom.size
-    return [Atom(classes, size) for classes, size in merged.items()]
+        for atom in atoms
+    ]
 
 
-def _subtracted(atoms: Iterable[Atom], need: int, answers: Sequence[int]) -> bool:
+def _subtracted(atoms: Iterable[Atom], answers: Sequence[int]) -> bool:
     merged = _merged(atoms, answers)
     basis: dict[tuple[int, int], _Vector] = {}
-    for vector, size in merged:
-        if size >= need:
+    for vector, enough in merged:
+        if enough:
             rest = _reduced(vector, basis)
             if rest:
                 basis[min(rest)] = _scaled(rest, min(rest))
-    return any(_reduced(vector, basis) for vector, size in merged if size < need)
+    return any(_reduced(vector, basis) for vector, enough in merged if not enough)
 
 
-def _merged(atoms: Iterable[Atom], answers: Sequence[int]) -> list[tuple[_Vector, int]]:
-    """Each atom as a column of the matrix with a row for every class."""
+def _merged(atoms: Iterable[Atom], answers: Sequence[int]) -> list[tuple[_Vector, bool]]:
+    """Each atom as a column of the matrix with a row for every class, and whether it has as many rows as it needs."""
     sizes: Counter[tuple[tuple[int, int], ...]] = Counter()
+    needs: Counter[tuple[tuple[int, int], ...]] = Counter()
     for atom in atoms:
         classes = ((answer, atom.classes[answer]) for answer in answers)
-        sizes[tuple(one for one in classes if one[1] != OUTSIDE)] += atom.size
-    return [(dict.fromkeys(column, 1), size) for column, size in sizes.items()]
+        column = tuple(one for one in classes if one[1] != OUTSIDE)
+        sizes[column] += atom.size
+        needs[column] = max(needs[column], atom.need(answers))
+    return [(dict.fromkeys(column, 1), size >= needs[column]) for column, size in sizes.items()]
 
 
 def _reduced(vector: Mapping[tuple[int, int], int], basis: Mapping[tuple[int, int], _Vector]) -> _Vector:
@@ -123,23 +145,28 @@ def _scaled(vector: _Vector, pivot: tuple[int, int]) -> _Vector:
     return {place: value * inverse % _PRIME for place, value in vector.items()}
 
 
-def _left_over(atoms: Sequence[Atom], need: int, answers: Sequence[int]) -> bool:
+def _left_over(atoms: Sequence[Atom], answers: Sequence[int]) -> bool:
     """Whether a class has few rows, but some, that a class of another answer has not."""
-    for one in answers:
-        for other in answers:
-            if one != other and any(0 < size < need for size in _without(atoms, one, other)):
-                return True
-    return False
+    return any(
+        0 < size < need
+        for one in answers
+        for other in answers
+        if one != other
+        for size, need in _without(atoms, one, other)
+    )
 
 
-def _without(atoms: Iterable[Atom], one: int, other: int) -> Iterable[int]:
-    """For classes of two answers that have rows in common: how many rows the first has besides."""
+def _without(atoms: Iterable[Atom], one: int, other: int) -> Iterable[tuple[int, int]]:
+    """For classes of two answers that have rows in common: how many rows the first has besides, and needs."""
     sizes: Counter[int] = Counter()
+    needs: Counter[int] = Counter()
     common: Counter[tuple[int, int]] = Counter()
     for atom in atoms:
-        if atom.classes[one] != OUTSIDE:
-            sizes[atom.classes[one]] += atom.size
+        mine = atom.classes[one]
+        if mine != OUTSIDE:
+            sizes[mine] += atom.size
+            needs[mine] = max(needs[mine], atom.needs[one])
             if atom.classes[other] != OUTSIDE:
-                common[atom.classes[one], atom.classes[other]] += atom.size
+                common[mine, atom.classes[other]] += atom.size
     for (mine, _), size in common.items():
-        yield sizes[mine] - size
+        yield sizes[mine] - size, needs[mine]

@@ -315,7 +315,7 @@ def _counts_rows(one: Expression) -> bool:
 
 
 def _leaves(node: Node, definitions: dict[int, Node]) -> Iterator[Node]:
-    stack, seen = list(node.children), set()
+    stack, seen = [node], set[int]()
     while stack:
         one = stack.pop()
         if one.id in seen:
@@ -326,6 +326,8 @@ def _leaves(node: Node, definitions: dict[int, Node]) -> Iterator[Node]:
         elif not one.children:
             yield one
         stack.extend(one.children)
+        if one.name == "LateralJoin":
+            stack.extend(inside.plan for inside in one.rest if inside.plan is not None)
 
 
 def _moved(want: Use, node: int, column: int) -> Use:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headgate.guard.carriage import Carriage, obstacle
-from headgate.guard.compliance import Access, Cover
+from headgate.guard.compliance import Access, Cover, any_cell
 from headgate.guard.differencing import kinds_of
 from headgate.guard.lower import NULL, Term, call, masked_term
 from headgate.guard.plan import Description, Node
@@ -150,13 +150,12 @@ class _Writer:
                 self.recipe.nulled[node].append(column)
             self.recipe.withheld.append(f"rows of `{access.table}` may not be counted")
             return None
-        for cover in covers:
-            if cover.need is not None and not cover.never:
-                seen = any(access.cover(column, READ).always for column in access.names)
-                if not seen and any(self._filtered(node, column) for node, column in places):
-                    self._not_direct(f"counting rows of `{access.table}`")
-                self._groups(access, cover, {node for node, _ in places}, "*", "count", seen=seen)
-                break
+        cover = any_cell(covers)
+        if cover.need is not None:
+            seen = any(access.cover(column, READ).always for column in access.names)
+            if not seen and any(self._filtered(node, column) for node, column in places):
+                self._not_direct(f"counting rows of `{access.table}`")
+            self._groups(access, cover, {node for node, _ in places}, "*", "count", seen=seen)
         return _any_of(covers)
 
     # One column.

@@ -19,7 +19,7 @@ class Build(columns: Map[Long, Attribute]) {
   def apply(node: JsonNode): Expression = {
     if (node.has("column")) columns.getOrElse(node.get("column").asLong, Build.broken(s"no column ${node.get("column")}"))
     else if (node.has("type")) literal(node)
-    else if (node.has("try_cast")) Cast(apply(node.get("of").get(0)), kind(node.get("try_cast").asText), Some("UTC"), EvalMode.TRY)
+    else if (node.has("try_cast")) converted(plain(apply(node.get("of").get(0))), kind(node.get("try_cast").asText))
     else call(node.get("call").asText, node.get("of").elements().asScala.map(apply).toSeq)
   }
 
@@ -38,9 +38,20 @@ class Build(columns: Map[Long, Attribute]) {
     }
   }
 
-  private def kind(name: String): DataType = if (name == "null") NullType else DataType.fromDDL(name)
+  private def kind(name: String): DataType = name match {
+    case "null" => NullType
+    // To Spark the word means what a session is set to.
+    case "timestamp" => TimestampType
+    case _ => DataType.fromDDL(name)
+  }
 
-  private def call(name: String, parts: Seq[Expression]): Expression = name match {
+  private def call(name: String, given: Seq[Expression]): Expression = name match {
+    case "masked" => Cells.guarded(given.head, given(1), fitted(given(2), given(1).dataType))
+    case "fit" => fitted(given.head, given(1).dataType)
+    case _ => computed(name, given.map(plain))
+  }
+
+  private def computed(name: String, parts: Seq[Expression]): Expression = name match {
     case "and" => parts.reduce(And)
     case "or" => parts.reduce(Or)
     case "not" => Not(parts.head)
@@ -50,13 +61,14 @@ class Build(columns: Map[Long, Attribute]) {
     case "=" | "<>" | "<" | "<=" | ">" | ">=" => compare(name, parts.head, parts(1))
     case "if" => val Seq(yes, no) = alike(parts.tail); If(parts.head, yes, no)
     case "binary" => Cast(text(parts.head), BinaryType, Some("UTC"), EvalMode.TRY)
-    case "masked" => Cells.guarded(parts.head, parts(1), fitted(parts(2), parts(1).dataType))
-    case "fit" => fitted(parts.head, parts(1).dataType)
     case "coalesce" | "greatest" | "least" | "nullif" => builtin(name, alike(parts))
     case "try_add" | "try_subtract" | "try_multiply" | "try_divide" | "try_mod" => builtin(name, alike(parts))
     // INVARIANT: a policy never raises an error. Spark's own functions may, where a number does not fit.
     case "floor" | "ceil" if parts.head.dataType == DoubleType => If(wholly(parts.head), Silent(builtin(name, parts)), Literal(null, LongType))
-    case "abs" | "floor" | "ceil" | "round" => Silent(builtin(name, parts))
+    // INVARIANT: nor does it mean something else where a user switches errors off, and a number becomes another one.
+    case "abs" => Silent(Abs(parts.head, failOnError = true))
+    case "round" => Silent(Round(parts.head, parts.lift(1).getOrElse(Literal(0)), ansiEnabled = true))
+    case "floor" | "ceil" => Silent(builtin(name, parts))
     case _ => builtin(name, parts)
   }
 
@@ -66,6 +78,22 @@ class Build(columns: Map[Long, Attribute]) {
   /** Whether a number has a whole one beside it: for those that are too large, early versions of Spark took another. */
   private def wholly(number: Expression): Expression =
     And(compare(">=", number, Literal(Long.MinValue.toDouble)), compare("<", number, Literal(-Long.MinValue.toDouble)))
+
+  /** A value as another type, NULL where it is none. Spark finds numbers in more texts: `7d`, `Infinity`, after a tab. */
+  private def converted(one: Expression, wanted: DataType): Expression = {
+    val there = Cast(one, wanted, Some("UTC"), EvalMode.TRY)
+    (one.dataType, wanted) match {
+      case (StringType, DoubleType) => If(And(RLike(one, Literal(Build.NUMBER)), LessThanOrEqual(Abs(there, failOnError = false), Literal(Double.MaxValue))), there, Literal(null, wanted))
+      case (StringType, _: NumericType) => If(RLike(one, Literal(Build.WHOLE)), there, Literal(null, wanted))
+      case _ => there
+    }
+  }
+
+  /** Texts are compared as they are, whatever the column takes for equal. */
+  private def plain(one: Expression): Expression = one.dataType match {
+    case _: StringType => text(one)
+    case _ => one
+  }
 
   private def text(one: Expression): Expression = if (one.dataType == StringType) one else Cast(one, StringType, Some("UTC"), EvalMode.TRY)
 
@@ -112,5 +140,9 @@ class Build(columns: Map[Long, Attribute]) {
 }
 
 object Build {
+  /** Texts that are numbers, as the reference knows them. */
+  private val WHOLE = "\\A *[+-]?[0-9]+ *\\z"
+  private val NUMBER = "\\A *[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+)? *\\z"
+
   def broken(what: String): Nothing = throw new IllegalStateException(s"the recipe cannot be applied: $what")
 }

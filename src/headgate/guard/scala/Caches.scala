@@ -7,6 +7,7 @@ package org.apache.spark.sql.headgate
   */
 object Caches {
   private val manager = "org.apache.spark.sql.execution.CacheManager"
+  private val execution = "org.apache.spark.sql.execution.QueryExecution"
   private val walker = StackWalker.getInstance()
 
   /** Whether that is what this thread does.
@@ -16,4 +17,8 @@ object Caches {
     */
   def rebuilds(): Boolean =
     walker.walk(frames => frames.anyMatch(one => one.getMethodName == "recacheByCondition" && one.getClassName == manager))
+
+  /** Whether this thread only looks for what is kept, by a plan that no frame will run. */
+  def looksUp(): Boolean =
+    walker.walk(frames => frames.map[String](_.getClassName).filter(name => name == manager || name == execution).findFirst()).filter(_ == manager).isPresent
 }

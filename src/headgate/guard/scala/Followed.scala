@@ -1,6 +1,7 @@
 package org.apache.spark.sql.headgate
 
 import java.io.ObjectOutputStream
+import java.util.{Collections, WeakHashMap}
 
 import org.apache.spark.{Partition, Partitioner, TaskContext}
 import org.apache.spark.rdd.RDD
@@ -31,12 +32,17 @@ class Followed(session: SparkSession, asked: LogicalPlan, mode: CommandExecution
   override def normalized: LogicalPlan = synchronized {
     Hook.noted.remove()
     begun = true
-    val plan = super.normalized
+    Followed.planning.set(true)
+    val plan = try super.normalized finally Followed.planning.set(false)
     decision = Option(Hook.noted.get()).orElse(decision)
     plan
   }
 
-  override def optimizedPlan: LogicalPlan = of(_.optimized)
+  override def optimizedPlan: LogicalPlan = {
+    // INVARIANT: where files are, and which there are, is for administrators. Spark collects their names from this plan.
+    if (Followed.filesAreAskedFor() && !Hook.administers(session)) throw Hook.refused("the names of files are for administrators")
+    of(_.optimized)
+  }
   override def sparkPlan: SparkPlan = of(_.chosen)
   override def executedPlan: SparkPlan = of(_.planned)
 
@@ -84,18 +90,37 @@ class FollowedRows(rows: RDD[InternalRow], @transient stands: () => Boolean) ext
   override def compute(part: Partition, task: TaskContext): Iterator[InternalRow] = firstParent[InternalRow].iterator(part, task)
 
   private def writeObject(out: ObjectOutputStream): Unit = {
-    if (!stands()) throw Hook.refused("policies have changed since these rows were asked for; make the frame again")
+    if (!stands()) throw FollowedRows.refused
     out.defaultWriteObject()
   }
 }
 
+object FollowedRows {
+  def refused: RefusedException = Hook.refused("policies have changed since these rows were asked for; make the frame again")
+}
+
 object Followed {
+  private val sessions = Collections.synchronizedMap(new WeakHashMap[SparkSession, java.lang.Boolean]())
+
+  /** Whether the thread plans a frame that follows. */
+  private val planning = ThreadLocal.withInitial[Boolean](() => false)
+
+  /** Whether frames of a session should follow, and the one that is planned does not. */
+  def missed(session: SparkSession): Boolean = sessions.containsKey(session) && !planning.get() && !Caches.looksUp()
+
+  private val walker = StackWalker.getInstance()
+  private val NEAR = 4L
+
+  /** Whether `inputFiles` of a frame is what asks. */
+  private def filesAreAskedFor(): Boolean = walker.walk(frames => frames.limit(NEAR).anyMatch(_.getMethodName == "inputFiles"))
+
   /** Has all frames of a session follow, but those that are made from SQL. */
   def in(session: SparkSession): Unit = {
     val field = classOf[SessionState].getDeclaredField("createQueryExecution")
     field.setAccessible(true)
     val make = (asked: LogicalPlan, mode: CommandExecutionMode.Value) => new Followed(session, asked, mode): QueryExecution
     field.set(session.sessionState, make)
+    sessions.put(session, true)
   }
 
   /** The same frame, one that follows. */

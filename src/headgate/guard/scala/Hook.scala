@@ -55,6 +55,7 @@ class GuardExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectOptimizerRule(_ => PushLeakproof)
     extensions.injectOptimizerRule(_ => NarrowCells)
     extensions.injectPlannerStrategy(_ => PlanBarrier)
+    extensions.injectPlannerStrategy(_ => PlanUnfollowed)
   }
 }
 
@@ -122,6 +123,8 @@ object Hook {
 
   private def bound(session: SparkSession): Binding = bindingOf(session).getOrElse(throw refused("this session acts for nobody"))
 
+  private[headgate] def administers(session: SparkSession): Boolean = administers(bound(session))
+
   private def administers(binding: Binding): Boolean = administers(binding.guard, binding.user)
 
   private[sql] def administers(guard: String, user: String): Boolean = try point.exists(_.administers(guard, user)) catch { case _: Throwable => false }
@@ -157,7 +160,7 @@ object Hook {
       took.add(System.nanoTime() - start)
       if (took.size() > 10000) took.poll()
       noted.set(decision)
-      guarded
+      if (Followed.missed(session)) Unfollowed(session, plan, decision, guarded) else guarded
     } catch { case error: Exception => throw refused(s"the decision cannot be applied to this plan (${error.getMessage})") }
   }
 

@@ -15,7 +15,8 @@ import org.apache.spark.sql.types._
 /** What an aggregate is about: rows of a table that meet conditions, divided by keys, both by the table's columns.
   *
   * One that is about more than that (`other`) can be asked again, and cannot be compared with others; nor can a stream.
-  * `kinds` says how its answers could be taken apart, `extent` which part of the table is read, and `settings` what the
+  * `kinds` says how its answers could be taken apart, `need` how large a group must be for each
+  * row's sake, `extent` which part of the table is read, and `settings` what the
   * session was set to, if that makes a difference.
   */
 case class Question(
@@ -23,6 +24,7 @@ case class Question(
     keys: Set[Expression],
     kinds: Set[String],
     streaming: Boolean,
+    need: Expression = Literal(1),
     extent: Extent = Extent.none,
     settings: Map[String, String] = Map.empty,
     other: Option[Any] = None) {
@@ -68,6 +70,7 @@ object Releases {
   /** What is wrong with a question that is many, whatever was asked before: their answers could be subtracted. */
   private def alone(node: LogicalPlan, leaf: LogicalPlan, column: String): Option[String] =
     if (leaf.isStreaming && Extent.of(leaf).piecemeal) Some(s"a stream about `$column` is read without options that make its batches smaller")
+    else if (nodesOf(node).exists(Steady.recomputed)) Some(s"groups of `$column` are not made with rows that a program computes anew each time; keep these first, with localCheckpoint()")
     else if (correlated(node)) Some(s"groups of `$column` are not computed for each row of the query around; join them instead")
     else None
 
@@ -93,29 +96,31 @@ object Releases {
     else try {
       val rows = Hook.collect(session, atoms(leaf, questions))
       if (rows.length > MOST_ATOMS) Some("make too many different parts to compare")
-      else if (Hook.compare(binding.guard, letter(need, questions, rows))) Some(s"together tell of fewer than $need rows")
+      else if (Hook.compare(binding.guard, letter(questions, rows))) Some(s"together tell of fewer than $need rows")
       else None
     } catch { case error: Exception => Some(s"could not be compared (${error.getClass.getSimpleName})") }
 
   /** What the decision point is asked: rows by their classes, which are numbered for each question. */
-  private def letter(need: Int, questions: Seq[Question], rows: Array[Row]): String = {
-    val result = json.createObjectNode().put("need", need)
+  private def letter(questions: Seq[Question], rows: Array[Row]): String = {
+    val result = json.createObjectNode()
     val kinds = result.putArray("kinds")
     questions.foreach { one =>
       val list = kinds.addArray()
       one.kinds.foreach(list.add(_))
     }
-    val atoms = result.putArray("atoms")
+    val (atoms, needs) = (result.putArray("atoms"), result.putArray("needs"))
     val classes = Vector.fill(questions.size)(mutable.Map.empty[Any, Int])
     rows.foreach { row =>
       val atom = atoms.addArray()
       classes.zipWithIndex.foreach { case (known, place) => atom.add(if (row.isNullAt(place)) -1 else known.getOrElseUpdate(row.get(place), known.size)) }
       atom.add(row.getLong(questions.size))
+      val each = needs.addArray()
+      questions.indices.foreach(place => each.add(Option(row.get(questions.size + 1 + place)).fold(0)(_.asInstanceOf[Int])))
     }
     json.writeValueAsString(result)
   }
 
-  /** How many rows of the table are in the same classes of all questions. */
+  /** How many rows of the table are in the same classes of all questions, and what the neediest of them needs. */
   private def atoms(leaf: LogicalPlan, questions: Seq[Question]): LogicalPlan = {
     val named = leaf.output.map(one => id(one) -> one).toMap
     def here(one: Expression): Expression = Silent(one.transform { case a: Attribute => named.getOrElse(a.exprId, Build.broken(s"no column ${a.name}")) })
@@ -124,8 +129,10 @@ object Releases {
       val meets = one.where.toSeq.map(here).reduceOption(And).getOrElse(Literal.TrueLiteral)
       Alias(If(Coalesce(Seq(meets, Literal.FalseLiteral)), keys, Literal(null, keys.dataType)), s"c$place")()
     }
-    val sized = classes.map(_.toAttribute) :+ Alias(Count(Literal(1)).toAggregateExpression(), "size")()
-    Limit(Literal(MOST_ATOMS + 1), Aggregate(classes.map(_.toAttribute), sized, Project(classes, leaf)))
+    val needs = questions.zip(classes).map { case (one, made) => Alias(If(IsNotNull(made.child), here(one.need), Literal(null, IntegerType)), "need")() }
+    val sized = Alias(Count(Literal(1)).toAggregateExpression(), "size")() +: needs.map(one => Alias(Max(one.toAttribute).toAggregateExpression(), "need")())
+    val rows = Project(classes ++ needs, leaf)
+    Limit(Literal(MOST_ATOMS + 1), Aggregate(classes.map(_.toAttribute), classes.map(_.toAttribute) ++ sized, rows))
   }
 
   // What is asked -----------------------------------------------------------------------------------------------------
@@ -145,9 +152,9 @@ object Releases {
     val extent = if (leaf.isStreaming) read.ofAllBatches else Some(read)
     form match {
       case Some((keys, where)) if keys.forall(exact) && (keys ++ where).forall(comparable) && extent.isDefined && (!leaf.isStreaming || (keys ++ where).forall(Steady.settled)) =>
-        val (cells, rows) = covered(leaf, recipe.get("guards").path(release.get("leaf").asText), release.get("key").asText, numbers)
+        val (cells, rows, need) = covered(leaf, recipe.get("guards").path(release.get("leaf").asText), release.get("key").asText, numbers)
         val settings = if ((keys ++ where).forall(Steady.settled)) Map.empty[String, String] else Steady.settings(session, ordered = false)
-        Question((where.map(cells) ++ rows).map(named).toSet, keys.map(cells).map(named).toSet, kinds, leaf.isStreaming, extent.get, settings)
+        Question((where.map(cells) ++ rows).map(named).toSet, keys.map(cells).map(named).toSet, kinds, leaf.isStreaming, named(need), extent.get, settings)
       case _ if leaf.isStreaming => Question(Set.empty, Set.empty, kinds, true, other = Some(session.sparkContext.getLocalProperty("sql.streaming.queryId")))
       // INVARIANT: what may be about other rows the next time is not the same as anything, not even as itself.
       case _ if !steady => Question(Set.empty, Set.empty, kinds, false, other = Some(new Object))
@@ -155,13 +162,15 @@ object Releases {
     }
   }
 
-  /** What the guard makes of the leaf's columns in an expression, and the rows that it lets through. */
-  private def covered(leaf: LogicalPlan, guard: JsonNode, need: String, numbers: Numbers): (Expression => Expression, Seq[Expression]) = {
+  /** What the guard makes of the leaf's columns in an expression, the rows that it lets through, and what each needs. */
+  private def covered(leaf: LogicalPlan, guard: JsonNode, need: String, numbers: Numbers): (Expression => Expression, Seq[Expression], Expression) = {
     val build = new Build(leaf.output.map(one => numbers(one.exprId) -> one).toMap)
     val cells = guard.path("cells").elements().asScala.map(cell => cell.get(0).asLong -> build(cell.get(1))).toMap
     val needed = guard.get("carried").elements().asScala.find(_.get("key").asText == need).getOrElse(Build.broken(s"no column $need"))
-    val rows = Option(guard.get("where")).map(build(_)).toSeq :+ IsNotNull(build(needed.get("value")))
-    (_.transform { case a: Attribute => cells.getOrElse(numbers(a.exprId), a) }, rows)
+    val size = build(needed.get("value"))
+    val rows = Option(guard.get("where")).map(build(_)).toSeq :+ IsNotNull(size)
+    // A cell is made of the raw column, whose name is the same: what was put in place is not looked at again.
+    (_.transformUp { case a: Attribute => cells.getOrElse(numbers(a.exprId), a) }, rows, size)
   }
 
   /** Keys and conditions by the columns of the leaf, if there is nothing but projections and filters above it. */

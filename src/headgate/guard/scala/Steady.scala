@@ -1,10 +1,11 @@
 package org.apache.spark.sql.headgate
 
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.execution.{ExternalRDD, LogicalRDD}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
 
@@ -21,6 +22,16 @@ object Steady {
     case _: UserDefinedExpression => true
     case other => moving.exists(Names.of(other).startsWith)
   }
+
+  /** Whether a leaf holds rows that a program of the user's makes whenever they are asked for: other ones each time. */
+  def recomputed(plan: LogicalPlan): Boolean = plan match {
+    case rows: LogicalRDD => recomputed(rows.rdd)
+    case _: ExternalRDD[_] => true
+    case _ => false
+  }
+
+  private def recomputed(rows: RDD[_]): Boolean =
+    !rows.isCheckpointed && (rows.getClass.getName.startsWith("org.apache.spark.api.python.") || rows.dependencies.exists(one => recomputed(one.rdd)))
 
   /** Operators that do not choose among rows by an order that Spark makes, and leaves that do not grow as streams go on. */
   private def kind(plan: LogicalPlan): Boolean = plan match {

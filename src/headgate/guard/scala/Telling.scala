@@ -12,12 +12,17 @@ import org.apache.spark.sql.catalyst.plans.logical._
   * The optimiser evaluates predicates where it likes, and puts into them what their columns are made of. In a plan in
   * which nothing tells, that is of no consequence, and guards need no fence: Spark then prunes partitions by joins,
   * shares scans and draws conclusions as it does without guards. What is said of the values of groups is not said of
-  * rows, and the optimiser keeps it above the groups.
+  * rows, and the optimiser keeps it above the groups; unless it is said that a value of a group equals one of a row, of
+  * which the optimiser then says the same.
   *
   * INVARIANT: what is not known to be silent tells.
   */
 class Telling private {
   private val fused = mutable.Set.empty[ExprId]
+  /** Whether something that is said of groups would tell, if it were said of rows. */
+  private var loud = false
+  /** Whether values of groups and of rows are said to be equal. */
+  private var equated = false
 
   private def visit(plan: LogicalPlan): Boolean = {
     val below = plan.children.map(visit)
@@ -30,6 +35,7 @@ class Telling private {
     case window: Window => (window.partitionSpec ++ window.orderSpec).exists(tells) || window.windowExpressions.exists(made)
     case project: Project => project.projectList.exists(made)
     case _: Union | _: SetOperation =>
+      if (plan.isInstanceOf[SetOperation]) equated ||= plan.output.indices.exists(place => plan.children.map(child => fused(child.output(place).exprId)).distinct.size > 1)
       plan.output.zipWithIndex.foreach { case (one, place) => if (!plan.children.forall(child => fused(child.output(place).exprId))) fused -= one.exprId }
       plan.expressions.exists(tells)
     case other =>
@@ -45,13 +51,22 @@ class Telling private {
       child.exists { case one: AggregateExpression => one.filter.exists(tells); case _ => false }
     case Alias(child, _) if ofGroups(child) =>
       fused += column.exprId
+      loud ||= !silent(child)
       false
     case other => tells(other)
   }
 
   private def ofGroups(one: Expression): Boolean = one.references.nonEmpty && one.references.forall(a => fused(a.exprId)) && !one.exists(_.isInstanceOf[SubqueryExpression])
 
-  private def tells(one: Expression): Boolean = !ofGroups(one) && !silent(one)
+  private def tells(one: Expression): Boolean = {
+    equated ||= one.exists {
+      case equal @ (_: EqualTo | _: EqualNullSafe) => equal.children.map(ofGroups).distinct.size > 1 && !equal.children.exists(_.foldable)
+      case in: InSubquery => in.query.plan.output.exists(a => fused(a.exprId)) || in.values.exists(ofGroups)
+      case _ => false
+    }
+    if (ofGroups(one)) loud ||= !silent(one)
+    !ofGroups(one) && !silent(one)
+  }
 
   private def silent(one: Expression): Boolean = one match {
     case _: Attribute | _: Literal | _: OuterReference | _: CommonExpressionRef => true
@@ -67,5 +82,8 @@ class Telling private {
 }
 
 object Telling {
-  def in(plan: LogicalPlan): Boolean = new Telling().visit(plan)
+  def in(plan: LogicalPlan): Boolean = {
+    val telling = new Telling()
+    telling.visit(plan) || (telling.loud && telling.equated)
+  }
 }

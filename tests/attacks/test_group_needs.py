@@ -1,0 +1,99 @@
+"""Way in 18: groups must have different sizes, by function, by column or by row, and each of them counts."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+from guarded import refused, rows
+
+CREW = [(number, "ABC"[number % 3], 100 + number, 1000 + number) for number in range(12)]
+CREW += [(12, "D", 4711, 8001), (13, "D", 4712, 8002)]
+"""Four in each of A, B and C; two in D, of whom nothing may be told that needs four."""
+
+REST = "  - {id: rest, subject: {role: analyst}, object: {tables: [crew], attributes: [id, dept]}, allow: [read]}\n"
+
+
+def allowing(words: str, least: int, columns: str = "salary", where: str = "id >= 0") -> str:
+    target = f"object: {{tables: [crew], attributes: [{columns}], where: {where}}}"
+    name = f"{words}-{columns}-{least}".replace(", ", "-")
+    return f"  - {{id: {name}, subject: {{role: analyst}}, {target}, allow: [{words}], min_group: {least}}}\n"
+
+
+@pytest.fixture(scope="module")
+def crew(world):
+    world.table("crew", CREW, "id int, dept string, salary int, bonus int")
+    return world
+
+
+def asking(crew, policies: str):
+    return crew.session("ann", policies, tables=("crew",))
+
+
+@pytest.mark.parametrize("asked", [*permutations(["sum(salary)", "avg(salary)", "sum(bonus)"], 2)])
+def test_each_value_of_a_group_has_enough_rows_behind_it(crew, asked) -> None:
+    """Sizes are asked for under the same condition; that of one value does not stand for that of another."""
+    policies = REST + allowing("sum", 4) + allowing("avg", 2) + allowing("sum", 3, "bonus")
+    found = rows(asking(crew, policies).sql(f"SELECT dept, {', '.join(asked)} FROM crew GROUP BY dept"))
+    assert [row[0] for row in found] == ["A", "B", "C"]
+
+
+COUNTED = allowing("count, assist", 4, "id", "dept = 'A'") + allowing("count, assist", 4, "dept")
+
+
+def test_rows_are_counted_by_what_any_of_their_cells_needs(crew) -> None:
+    """`id` of department D may not be counted at all, `dept` of it in groups of four: there are two."""
+    ann = asking(crew, COUNTED)
+    assert rows(ann.sql("SELECT count(*) FROM crew WHERE dept = 'D'")) == []
+    assert rows(ann.sql("SELECT count(*) FROM crew WHERE dept = 'B'")) == [(4,)]
+
+
+def test_the_most_lenient_grant_on_a_row_decides(crew) -> None:
+    ann = asking(crew, allowing("count, assist", 4, "id") + allowing("count, assist", 2, "dept", "dept = 'D'"))
+    assert rows(ann.sql("SELECT count(*) FROM crew WHERE dept = 'D'")) == [(2,)]
+    assert rows(asking(crew, COUNTED + REST).sql("SELECT count(*) FROM crew WHERE id = 12")) == [(1,)]
+
+
+def test_rows_beside_others_are_counted_as_rows_alone(crew) -> None:
+    ann = asking(crew, allowing("assist", 1, "id"))
+    assert rows(ann.sql("SELECT count(*) FROM crew")) == [(None,)]
+    assert rows(ann.sql("SELECT count(*) FROM VALUES (1) v(x), LATERAL (SELECT 1 FROM crew)")) == [(None,)]
+    with refused("cannot be checked"):
+        asking(crew, COUNTED).sql("SELECT count(*) FROM VALUES (1) v(x), LATERAL (SELECT 1 FROM crew)").collect()
+
+
+BY_ROW = REST + allowing("sum", 5) + allowing("sum", 2, where="dept <> 'C'")
+BY_FUNCTION = REST + allowing("avg", 5) + allowing("sum", 2)
+
+
+@pytest.mark.parametrize(
+    ("policies", "parts", "more"),
+    [
+        (BY_ROW, "SELECT dept, sum(salary) FROM crew GROUP BY dept", "sum(salary)"),
+        (BY_FUNCTION, "SELECT dept, sum(salary) FROM crew WHERE dept <> 'C' GROUP BY dept", "avg(salary)"),
+    ],
+    ids=["by row", "by function"],
+)
+def test_parts_that_needed_less_are_subtracted_from_what_needs_more(crew, policies, parts, more) -> None:
+    """Departments of two and four were told; with one of C beside them, what is left is the salary of that one."""
+    ann = asking(crew, policies)
+    assert [row[0] for row in rows(ann.sql(parts))] == ["A", "B", "D"]
+    with refused("together tell of fewer"):
+        ann.sql(f"SELECT {more} FROM crew WHERE dept <> 'C' OR id = 2").collect()
+
+
+@pytest.mark.parametrize("policies", [BY_ROW, BY_FUNCTION], ids=["by row", "by function"])
+def test_parts_that_are_large_enough_for_their_rows_may_be_left_over(crew, policies) -> None:
+    ann = asking(crew, policies)
+    assert len(rows(ann.sql("SELECT dept, sum(salary) FROM crew WHERE dept <> 'C' GROUP BY dept"))) == 3
+    assert len(rows(ann.sql("SELECT sum(salary) FROM crew WHERE dept IN ('A', 'D')"))) == 1
+
+
+def test_numbers_of_rows_do_not_make_sums_of_few_of_them(crew) -> None:
+    """Pairs may be counted; that is no reason to tell what pairs earn."""
+    ann = asking(crew, REST + allowing("sum", 4) + allowing("count", 2))
+    ann.sql("SELECT count(salary) FROM crew").collect()
+    ann.sql("SELECT sum(salary) FROM crew").collect()
+    ann.sql("SELECT count(salary) FROM crew WHERE dept <> 'D'").collect()
+    with refused("together tell of fewer than 4"):
+        ann.sql("SELECT sum(salary) FROM crew WHERE dept <> 'D'").collect()
