@@ -181,13 +181,13 @@ def test_a_divided_table_of_the_catalog_is_read_by_its_folders(divided, key, val
 
 
 def test_a_part_of_a_divided_table_that_is_in_another_folder(world) -> None:
-    folder = world.folder / "odd"
-    world.spark.sql(f"CREATE TABLE odd ({DIVIDED}) USING parquet PARTITIONED BY (dept) LOCATION '{folder}'")
-    world.spark.sql(f"ALTER TABLE odd ADD PARTITION (dept = 'B') LOCATION '{folder}/elsewhere'")
-    world.spark.sql("INSERT INTO odd PARTITION (dept = 'B') VALUES (3, 100)")
-    ann = world.session("ann", POLICIES.replace("[live]", "[odd]"), tables=("odd",))
-    assert rows(ann.table("odd")) == []
-    with refused("the folders of `odd` hold its column `dept`"):
+    folder = world.folder / "astray"
+    world.spark.sql(f"CREATE TABLE astray ({DIVIDED}) USING parquet PARTITIONED BY (dept) LOCATION '{folder}'")
+    world.spark.sql(f"ALTER TABLE astray ADD PARTITION (dept = 'B') LOCATION '{folder}/elsewhere'")
+    world.spark.sql("INSERT INTO astray PARTITION (dept = 'B') VALUES (3, 100)")
+    ann = world.session("ann", POLICIES.replace("[live]", "[astray]"), tables=("astray",))
+    assert rows(ann.table("astray")) == []
+    with refused("the folders of `astray` hold its column `dept`"):
         ann.read.schema(DIVIDED).parquet(f"{folder}/elsewhere").select("id", "salary").collect()
 
 
