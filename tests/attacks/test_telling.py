@@ -38,6 +38,20 @@ POSITIONS = {
     "1 / (m - 3) IS NOT NULL INTERSECT SELECT id FROM emp",
     "rows that are among groups": "SELECT id FROM emp WHERE id IN (SELECT max(id) AS m FROM emp GROUP BY id HAVING "
     "1 / (max(id) - 3) IS NOT NULL)",
+    "group in a list with a row": "SELECT e.id FROM (SELECT m FROM (SELECT id, max(id) AS m FROM emp GROUP BY id) WHERE "
+    "1 / (m - 3) IS NOT NULL) JOIN emp e ON m IN (e.id)",
+    "row that equals a group outside": "SELECT m FROM (SELECT m FROM (SELECT id, max(id) AS m FROM emp GROUP BY id) "
+    "WHERE 1 / (m - 3) IS NOT NULL) WHERE EXISTS (SELECT 1 FROM emp WHERE id = m)",
+    "row that equals a group inside": "SELECT id FROM emp e WHERE id = (SELECT max(f.id) FROM emp f WHERE f.dept = e.dept "
+    "HAVING 1 / (max(f.id) - 3) IS NOT NULL)",
+    "common group that equals a row": "WITH g AS (SELECT id AS k, max(id) AS m FROM emp GROUP BY id) "
+    "SELECT e.id FROM g JOIN emp e ON m = e.id WHERE 1 / (m - 3) IS NOT NULL",
+    "over the key of a common table": "WITH g AS (SELECT id, count(*) AS n FROM emp GROUP BY id) "
+    "SELECT id FROM g WHERE n > 0 AND 1 / (id - 3) IS NOT NULL",
+    "common union with groups": "WITH g AS (SELECT max(id) AS u FROM emp UNION ALL SELECT id FROM emp) "
+    "SELECT u FROM g WHERE 1 / (u - 3) IS NOT NULL",
+    "recursive": "WITH RECURSIVE g(u) AS (SELECT max(id) FROM emp UNION ALL SELECT e.id FROM emp e JOIN g ON "
+    "e.id = g.u - 1) SELECT u FROM g WHERE 1 / (u - 3) IS NOT NULL",
     "generator": "SELECT x FROM emp LATERAL VIEW explode(if({p}, array(id), array(0))) AS x",
 }
 """Places from which the optimiser could bring the predicate to a row that the policies hide."""
@@ -98,6 +112,12 @@ SILENT = {
     "groups": "SELECT dept, sum(salary * 2) / count(*) AS mean FROM emp GROUP BY dept HAVING sum(salary) / "
     "count(*) > 1",
     "join": "SELECT e.id FROM emp e JOIN emp f ON e.id = f.id WHERE f.dept = 'A'",
+    "common groups": "WITH g AS (SELECT dept, sum(salary) AS s, count(*) AS n FROM emp GROUP BY dept) "
+    "SELECT dept, s / n FROM g WHERE s / n > 1 AND dept <> 'X'",
+    "common groups twice": "WITH g AS (SELECT dept, sum(salary) AS s, count(*) AS n FROM emp GROUP BY dept) "
+    "SELECT a.dept, a.s / b.n FROM g a JOIN g b ON a.dept = b.dept AND a.s / b.n > 1 WHERE a.dept IN ('A', b.dept)",
+    "groups beside rows": "SELECT e.id FROM (SELECT dept, sum(salary) AS s FROM emp GROUP BY dept) g JOIN emp e ON "
+    "g.dept = e.dept WHERE e.id > 0 AND s / 2 > 1",
 }
 
 

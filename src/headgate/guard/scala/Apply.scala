@@ -8,19 +8,21 @@ import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.datasources.LogicalRelation
 
 /** Applies a recipe: guards at leaves, changes at operators, masks at the root. It follows the recipe and decides nothing.
   *
-  * INVARIANT: what a guard or a mask has changed is a new column with an id of its own, and everything above is pointed
-  * at the new id. An id that stands for the raw value below and for the masked one above is a leak: Spark takes a
-  * projection that gives out the ids it takes in for one that does nothing, and removes it.
+  * INVARIANT: no id stands for the raw value below and for the masked one above. That would be a leak: Spark takes a
+  * projection that gives out the ids it takes in for one that does nothing, and removes it. So where a table can give out
+  * the raw column under a new id, the guarded one has the old id, and the plan above stays as it was analysed. Elsewhere,
+  * and for masks, what was changed has the new id, and everything above is pointed at that.
   */
 class Apply(recipe: JsonNode, numbers: Numbers) {
   private type Renamed = Map[ExprId, Attribute]
 
   private var count = 0
   private val carried = mutable.Map.empty[String, Attribute]
-  /** Common table expressions that stand as they did. Definitions come before what refers to them. */
+  /** Common table expressions whose columns have the ids they had. Definitions come before what refers to them. */
   private val untouched = mutable.Set.empty[Long]
   private var fenced = true
   private val quiet = new Quiet(ids("quiet"), numbers)
@@ -71,7 +73,7 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
     val (guarded, cells) = guard(id, plan, changed)
     val done = mask(id, plan, guarded, left ++ cells)
     plan match {
-      case definition: CTERelationDef if done._1 eq plan => untouched += definition.id
+      case definition: CTERelationDef if done._2.isEmpty => untouched += definition.id
       case _ =>
     }
     done
@@ -102,9 +104,11 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
     def outer(sub: LogicalPlan): LogicalPlan = if (renamed.isEmpty) sub else sub.transformAllExpressionsWithSubqueries {
       case OuterReference(a: Attribute) if renamed.contains(a.exprId) => OuterReference(renamed(a.exprId))
     }
-    plan.transformExpressionsDown {
-      case subquery: SubqueryExpression => subquery.withNewPlan(outer(inside.next()))
-    }.transformExpressionsDown {
+    val within = plan.transformExpressionsDown { case subquery: SubqueryExpression =>
+      val now = outer(inside.next())
+      if (now eq subquery.plan) subquery else subquery.withNewPlan(now)
+    }
+    if (renamed.isEmpty) within else within.transformExpressionsDown {
       case a: Attribute if renamed.contains(a.exprId) => renamed(a.exprId).withQualifier(a.qualifier)
     }
   }
@@ -162,11 +166,15 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
   private def guard(id: String, before: LogicalPlan, plan: LogicalPlan): (LogicalPlan, Renamed) = {
     val wanted = recipe.path("guards").path(id)
     if (wanted.isMissingNode) return (plan, Map.empty)
-    val build = new Build(plan.output.map(one => numbers(one.exprId) -> one).toMap)
-    val rows = Option(wanted.get("where")).map(term => Filter(Unskippable.in(build(term), before), plan)).getOrElse(plan)
-    val cells = wanted.path("cells").elements().asScala.map { cell =>
-      val column = plan.output.find(one => numbers(one.exprId) == cell.get(0).asLong).getOrElse(Build.broken(s"no column ${cell.get(0)}"))
-      column.exprId -> Alias(Unskippable.in(build(cell.get(1)), before), column.name)(qualifier = column.qualifier, explicitMetadata = Some(column.metadata))
+    val columns = wanted.path("cells").elements().asScala.map { cell =>
+      plan.output.find(one => numbers(one.exprId) == cell.get(0).asLong).getOrElse(Build.broken(s"no column ${cell.get(0)}")) -> cell.get(1)
+    }.toSeq
+    val (leaf, raw) = Apply.underNewIds(plan, columns.map(_._1))
+    val build = new Build(plan.output.map(one => numbers(one.exprId) -> raw.getOrElse(one.exprId, one)).toMap)
+    val rows = Option(wanted.get("where")).map(term => Filter(Unskippable.in(build(term), before), leaf)).getOrElse(leaf)
+    val cells = columns.map { case (column, term) =>
+      val id = if (raw.contains(column.exprId)) column.exprId else NamedExpression.newExprId
+      column.exprId -> Alias(Unskippable.in(build(term), before), column.name)(id, column.qualifier, Some(column.metadata))
     }.toMap
     val extra = wanted.path("carried").elements().asScala.map { one =>
       val value = if (one.has("row")) MonotonicallyIncreasingID() else build(one.get("value"))
@@ -176,7 +184,8 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
     }.toSeq
     val list = plan.output.map(column => cells.getOrElse(column.exprId, column)) ++ extra
     val guarded = if (cells.isEmpty && extra.isEmpty) rows else Project(list, rows)
-    (if (fenced) GuardBarrier(guarded) else guarded, cells.map { case (old, alias) => old -> alias.toAttribute })
+    val renamed = cells.collect { case (old, alias) if alias.exprId != old => old -> alias.toAttribute }
+    (if (fenced) GuardBarrier(guarded) else guarded, renamed)
   }
 
   // At the root: what is shown in place of what may not be seen.
@@ -215,6 +224,17 @@ object Apply {
       case _ => project
     }
     case other => other
+  }
+
+  /** A table that gives out columns under new ids, and these by the old ones; nothing where that cannot be.
+    *
+    * A column of which Spark knows that it is never NULL gets the new id above, as it may be NULL there.
+    */
+  private def underNewIds(plan: LogicalPlan, columns: Seq[Attribute]): (LogicalPlan, Map[ExprId, Attribute]) = plan match {
+    case relation: LogicalRelation if columns.forall(_.nullable) =>
+      val raw = relation.output.collect { case one if columns.exists(_.exprId == one.exprId) => one.exprId -> one.newInstance() }.toMap
+      (relation.copy(output = relation.output.map(one => raw.getOrElse(one.exprId, one))), raw)
+    case other => (other, Map.empty)
   }
 
   private val byPlace = Set("CTERelationRef", "UnionLoop", "UnionLoopRef")

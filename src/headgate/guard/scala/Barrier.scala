@@ -1,6 +1,7 @@
 package org.apache.spark.sql.headgate
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.{BooleanSimplification, ConstantFolding, ConstantPropagation, RemoveRedundantAliases}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
@@ -58,11 +59,21 @@ object PushLeakproof extends Rule[LogicalPlan] with PredicateHelper {
   *
   * A predicate that NULL does not pass holds of a cell where the cell is there and it holds of the raw column. Where only
   * rows are left in which the cell is there, the cell is the raw column.
+  *
+  * Spark runs all of its rules again if one of them did something, and this one is among the last: so it also does what
+  * others would find to do after it. In a large plan that saves milliseconds.
   */
 object NarrowCells extends Rule[LogicalPlan] with PredicateHelper {
-  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUpWithPruning(_.containsPattern(Cells.PATTERN)) {
-    case Filter(condition, child) if condition.exists(_.isInstanceOf[Cell]) =>
-      Filter(splitConjunctivePredicates(condition).flatMap(narrowed).reduce(And), child)
+  override def apply(plan: LogicalPlan): LogicalPlan = {
+    val done = narrow(plan)
+    if (done fastEquals plan) plan else RemoveRedundantAliases(done)
+  }
+
+  private def narrow(plan: LogicalPlan): LogicalPlan = plan.transformUpWithPruning(_.containsPattern(Cells.PATTERN)) {
+    case filter @ Filter(condition, child) if condition.exists(_.isInstanceOf[Cell]) =>
+      val conjuncts = splitConjunctivePredicates(condition)
+      val found = conjuncts.flatMap(narrowed)
+      if (found == conjuncts) filter else simplified(Filter(found.reduce(And), child))
     case Project(list, filter @ Filter(condition, _)) if list.exists(_.exists(_.isInstanceOf[Cell])) =>
       val held = ExpressionSet(splitConjunctivePredicates(condition))
       val plain = list.map(_.transformDown {
@@ -70,6 +81,13 @@ object NarrowCells extends Rule[LogicalPlan] with PredicateHelper {
       }.asInstanceOf[NamedExpression])
       Project(plain, filter)
   }
+
+  /** What a user asks for and what a policy says of the same column: `x = 1 AND x <> 2`. */
+  private def simplified(filter: Filter): LogicalPlan =
+    BooleanSimplification(ConstantFolding(ConstantPropagation(filter.copy(child = LocalRelation(filter.child.output))))) match {
+      case one: Filter => one.copy(child = filter.child)
+      case _ => filter // always or never: Spark finds that itself
+    }
 
   private def narrowed(predicate: Expression): Seq[Expression] = {
     val raw = predicate.transformDown { case Cells(column, _) => column }

@@ -42,7 +42,7 @@ class Build(columns: Map[Long, Attribute]) {
     case "null" => NullType
     // To Spark the word means what a session is set to.
     case "timestamp" => TimestampType
-    case _ => DataType.fromDDL(name)
+    case _ => Build.plainKinds.getOrElse(name, DataType.fromDDL(name))
   }
 
   private def call(name: String, given: Seq[Expression]): Expression = name match {
@@ -140,6 +140,9 @@ class Build(columns: Map[Long, Attribute]) {
 }
 
 object Build {
+  /** Types that nearly all policies speak of, so that Spark's parser is not asked for them with every plan. */
+  private val plainKinds = Seq(BooleanType, IntegerType, LongType, DoubleType, StringType, DateType).map(kind => kind.sql.toLowerCase -> kind).toMap[String, DataType]
+
   /** Texts that are numbers, as the reference knows them. */
   private val WHOLE = "\\A *[+-]?[0-9]+ *\\z"
   private val NUMBER = "\\A *[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+)? *\\z"

@@ -19,6 +19,8 @@ import org.apache.spark.sql.catalyst.plans.logical._
   */
 class Telling private {
   private val fused = mutable.Set.empty[ExprId]
+  /** Which columns of common table expressions are made of groups. Definitions come before what refers to them. */
+  private val defined = mutable.Map.empty[Long, Seq[Boolean]]
   /** Whether something that is said of groups would tell, if it were said of rows. */
   private var loud = false
   /** Whether values of groups and of rows are said to be equal. */
@@ -34,10 +36,19 @@ class Telling private {
     case aggregate: Aggregate => aggregate.groupingExpressions.exists(tells) || aggregate.aggregateExpressions.exists(made)
     case window: Window => (window.partitionSpec ++ window.orderSpec).exists(tells) || window.windowExpressions.exists(made)
     case project: Project => project.projectList.exists(made)
+    // The optimiser moves conjuncts one by one: those about groups stay above them whatever stands beside them.
+    case filter: Filter => Conjuncts.of(filter.condition).exists(tells)
+    case join: Join => join.condition.toSeq.flatMap(Conjuncts.of).exists(tells)
     case _: Union | _: SetOperation =>
       if (plan.isInstanceOf[SetOperation]) equated ||= plan.output.indices.exists(place => plan.children.map(child => fused(child.output(place).exprId)).distinct.size > 1)
       plan.output.zipWithIndex.foreach { case (one, place) => if (!plan.children.forall(child => fused(child.output(place).exprId))) fused -= one.exprId }
       plan.expressions.exists(tells)
+    case definition: CTERelationDef =>
+      defined(definition.id) = definition.output.map(one => fused(one.exprId))
+      false
+    case reference: CTERelationRef if defined.contains(reference.cteId) =>
+      reference.output.zip(defined(reference.cteId)).foreach { case (one, ofGroups) => if (ofGroups) fused += one.exprId else fused -= one.exprId }
+      false
     case other =>
       // A view has a guard of its own, above whatever it is made of; and a recursive query is of more than its anchor.
       if (other.isInstanceOf[View] || Apply.positional(other)) fused --= other.output.map(_.exprId)
@@ -60,13 +71,20 @@ class Telling private {
 
   private def tells(one: Expression): Boolean = {
     equated ||= one.exists {
-      case equal @ (_: EqualTo | _: EqualNullSafe) => equal.children.map(ofGroups).distinct.size > 1 && !equal.children.exists(_.foldable)
-      case in: InSubquery => in.query.plan.output.exists(a => fused(a.exprId)) || in.values.exists(ofGroups)
+      // To the optimiser a list of one is an equation.
+      case equation @ (_: EqualTo | _: EqualNullSafe | _: In | _: InSubquery) => columns(equation).map(fused).distinct.size > 1
       case _ => false
     }
     if (ofGroups(one)) loud ||= !silent(one)
     !ofGroups(one) && !silent(one)
   }
+
+  /** What an expression speaks of, those of the query around and what subqueries give out included. */
+  private def columns(one: Expression): Seq[ExprId] = one.collect {
+    case a: Attribute => Seq(a.exprId)
+    case OuterReference(a) => Seq(a.exprId)
+    case subquery: SubqueryExpression => subquery.plan.output.map(_.exprId)
+  }.flatten
 
   private def silent(one: Expression): Boolean = one match {
     case _: Attribute | _: Literal | _: OuterReference | _: CommonExpressionRef => true
