@@ -38,12 +38,12 @@ POSITIONS = {
     "1 / (m - 3) IS NOT NULL INTERSECT SELECT id FROM emp",
     "rows that are among groups": "SELECT id FROM emp WHERE id IN (SELECT max(id) AS m FROM emp GROUP BY id HAVING "
     "1 / (max(id) - 3) IS NOT NULL)",
-    "group in a list with a row": "SELECT e.id FROM (SELECT m FROM (SELECT id, max(id) AS m FROM emp GROUP BY id) WHERE "
-    "1 / (m - 3) IS NOT NULL) JOIN emp e ON m IN (e.id)",
+    "group in a list with a row": "SELECT e.id FROM (SELECT m FROM (SELECT id, max(id) AS m FROM emp GROUP BY id) "
+    "WHERE 1 / (m - 3) IS NOT NULL) JOIN emp e ON m IN (e.id)",
     "row that equals a group outside": "SELECT m FROM (SELECT m FROM (SELECT id, max(id) AS m FROM emp GROUP BY id) "
     "WHERE 1 / (m - 3) IS NOT NULL) WHERE EXISTS (SELECT 1 FROM emp WHERE id = m)",
-    "row that equals a group inside": "SELECT id FROM emp e WHERE id = (SELECT max(f.id) FROM emp f WHERE f.dept = e.dept "
-    "HAVING 1 / (max(f.id) - 3) IS NOT NULL)",
+    "row that equals a group inside": "SELECT id FROM emp e WHERE id = (SELECT max(f.id) FROM emp f WHERE "
+    "f.dept = e.dept HAVING 1 / (max(f.id) - 3) IS NOT NULL)",
     "common group that equals a row": "WITH g AS (SELECT id AS k, max(id) AS m FROM emp GROUP BY id) "
     "SELECT e.id FROM g JOIN emp e ON m = e.id WHERE 1 / (m - 3) IS NOT NULL",
     "over the key of a common table": "WITH g AS (SELECT id, count(*) AS n FROM emp GROUP BY id) "
