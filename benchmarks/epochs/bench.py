@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import statistics
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -114,26 +112,6 @@ def processor_seconds() -> float:
             times = one.cpu_times()
             used += times.user + times.system
     return used
-
-
-def faster_half(values: list[float]) -> float:
-    """The mean of the faster half: whatever else the machine does only makes epochs slower."""
-    return statistics.fmean(sorted(values)[: (len(values) + 1) // 2])
-
-
-def resampled(
-    rounds: dict[str, list[float]], figure: Callable[[dict[str, list[float]]], float], times: int = 2000
-) -> tuple[float, float]:
-    """Between which values 95 of 100 figures lie that are taken of rounds drawn from these, with repetition."""
-    random = np.random.default_rng(1)
-    values = {kind: np.array(own) for kind, own in rounds.items()}
-    count = len(next(iter(values.values())))
-    figures = []
-    for _ in range(times):
-        drawn = random.integers(0, count, count)
-        figures.append(figure({kind: own[drawn].tolist() for kind, own in values.items()}))
-    low, high = np.percentile(figures, [2.5, 97.5])
-    return float(low), float(high)
 
 
 def system_of(streams: list[StreamSchema], queries: list[tuple[str, str, str]], punctuated: bool = False) -> System:

@@ -6,11 +6,12 @@ import random
 import statistics
 from typing import Any
 
-from epochs.bench import BEGIN, Bench, Feed, faster_half, progress, run_engine, source_of, stream, system_of
+from epochs.bench import BEGIN, Bench, Feed, progress, run_engine, source_of, stream, system_of
 from headgate.columnar.strategy import Strategy
 from headgate.model.instant import SECOND
 from headgate.model.pattern import Names
 from headgate.model.punctuation import Kind, Objects, Punctuation
+from measuring.samples import faster_half
 
 
 def punctuations(bench: Bench) -> dict[str, Any]:

@@ -12,10 +12,8 @@ from epochs.bench import (
     BEGIN,
     Bench,
     Feed,
-    faster_half,
     processor_seconds,
     progress,
-    resampled,
     run_engine,
     source_of,
     stream,
@@ -25,6 +23,8 @@ from epochs.kernels import alternating
 from headgate.model.instant import SECOND
 from headgate.model.punctuation import Kind, Punctuation, SubjectModel
 from headgate.spark.engine import Engine
+from measuring.samples import Rounds as Measured
+from measuring.samples import faster_half, resampled
 
 QUERIES = [
     (
@@ -44,10 +44,6 @@ WARMING = 3
 
 HELD = 5
 """So many files reach as far back as the windows do; what was said of tuples before them has been forgotten."""
-
-
-Measured = dict[str, list[float]]
-"""By kind, one after the other."""
 
 
 def switches(bench: Bench) -> dict[str, Any]:
@@ -94,7 +90,9 @@ def _overhead(bench: Bench, rounds: int) -> dict[str, Any]:
     for of, own in {"": done.seconds, "_of_work": done.work, "_of_kernels": kernels}.items():
         one, on, on_again, again = (faster_half(own[kind]) for kind in pairs)
         found[f"overhead_percent{of}"] = round(_slower(own), 2)
-        found[f"overhead_interval{of}"] = [round(limit, 2) for limit in resampled(own, _slower)]
+        found[f"overhead_interval{of}"] = [
+            round(limit, 2) for limit in resampled([own], lambda series: _slower(series[0]))
+        ]
         found[f"noise_percent{of}"] = [round(100 * (again / one - 1), 2), round(100 * (on_again / on - 1), 2)]
     return found
 

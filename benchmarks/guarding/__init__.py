@@ -1,0 +1,1 @@
+"""The parts of `guard.py`: TPC-DS through a guarded session beside plain Spark."""

@@ -1,0 +1,115 @@
+"""Queries run in turns, plain and guarded, and how the times compare."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+
+from pyspark.sql import SparkSession
+
+from measuring.samples import Rounds, faster_half
+
+PLAIN = ("plain", "plain again")
+
+SHORT = 1.0
+"""Seconds. Queries that take less vary more, and are warmed up longer and run more often."""
+
+Runs = dict[int, Rounds]
+"""By query."""
+
+
+def run(spark: SparkSession, query: str) -> float:
+    """Seconds."""
+    start = time.perf_counter()
+    spark.sql(query).collect()
+    return time.perf_counter() - start
+
+
+def processor_times(spark: SparkSession) -> dict[int, int]:
+    """What each thread that runs tasks has used of a processor, in nanoseconds."""
+    bean = spark.sparkContext._jvm.java.lang.management.ManagementFactory.getThreadMXBean()
+    threads = [one for one in bean.getThreadInfo(bean.getAllThreadIds()) if one is not None]
+    ids = [one.getThreadId() for one in threads if one.getThreadName().startswith("Executor task")]
+    return {one: bean.getThreadCpuTime(one) for one in ids}
+
+
+def run_counted(spark: SparkSession, query: str) -> tuple[float, float]:
+    """Seconds, and processor seconds of its tasks: what else the machine does shows less in these."""
+    before = processor_times(spark)
+    seconds = run(spark, query)
+    after = processor_times(spark)
+    # Of a thread that ended while it was asked about, nothing is known.
+    return seconds, sum(max(0, used - before.get(thread, 0)) for thread, used in after.items()) / 1e9
+
+
+def measure(
+    sessions: dict[str, SparkSession], texts: dict[int, str], turns: int, warm: int = 1, patience: float = 0.0
+) -> tuple[Runs, Runs]:
+    """Seconds and processor seconds. All runs of a query follow one another, after some that warm up; of short ones
+    there are more, and of all of them as many as fit into `patience` seconds.
+
+    Whoever comes first after other queries pays for compiling its code. Two plain sessions run the same code, so that
+    it is warm after half as many turns; guarded runs are doubled for that.
+    """
+    found: Runs = {number: {name: [] for name in sessions} for number in texts}
+    work: Runs = {number: {name: [] for name in sessions} for number in texts}
+    kinds = list(sessions)
+    for place, (number, text) in enumerate(texts.items(), start=1):
+        _clear(sessions["plain"])
+        warming = [run(sessions[name], text) for _ in range(warm) for name in (*kinds, "guarded")]
+        if min(warming) < SHORT:
+            warming += [run(sessions[name], text) for _ in range(warm) for name in (*kinds, "guarded")]
+        rounds = max(turns, min(4 * turns, int(2 * SHORT / min(warming))), int(patience / len(kinds) / min(warming)))
+        rounds += -rounds % len(kinds)  # each kind is as often the first, the second and the last
+        for turn in range(rounds):
+            for name in kinds[turn % len(kinds) :] + kinds[: turn % len(kinds)]:
+                seconds, processor = run_counted(sessions[name], text)
+                found[number][name].append(seconds)
+                work[number][name].append(processor)
+        shown = ", ".join(
+            f"{name} {faster_half(own):.3f} s ({faster_half(work[number][name]):.3f})"
+            for name, own in found[number].items()
+        )
+        print(f"{place} of {len(texts)}: query {number}, {rounds} runs, {shown}", file=sys.stderr, flush=True)
+    return found, work
+
+
+def _clear(spark: SparkSession) -> None:
+    """Let go of broadcast tables of queries that are over: Spark keeps them until memory is collected, which else
+    happens in the midst of a run."""
+    spark.sparkContext._jvm.java.lang.System.gc()
+
+
+def warm_up(spark: SparkSession, texts: dict[int, str]) -> None:
+    """Each query once: the first ones would otherwise pay for compiling what all of them use."""
+    for place, text in enumerate(texts.values(), start=1):
+        print(f"warming up: {place} of {len(texts)}", file=sys.stderr, flush=True)
+        run(spark, text)
+
+
+def slowdown(rounds: Rounds) -> float:
+    """How much longer a query takes guarded than in both plain sessions, together."""
+    return faster_half(rounds["guarded"]) / plain_seconds(rounds)
+
+
+def noise(rounds: Rounds) -> float:
+    """How much longer it takes in one plain session than in the other."""
+    return faster_half(rounds["plain again"]) / faster_half(rounds["plain"])
+
+
+def plain_seconds(rounds: Rounds) -> float:
+    return statistics.fmean(faster_half(rounds[kind]) for kind in PLAIN)
+
+
+def ratios(times: Runs) -> dict[str, dict[int, float]]:
+    return {
+        "guarded": {number: slowdown(one) for number, one in times.items()},
+        "plain again": {number: noise(one) for number, one in times.items()},
+    }
+
+
+def differing(found: dict[str, dict[int, float]], limit: float = 1.05) -> tuple[list[int], list[int]]:
+    """Queries that take longer guarded, and those of which the two plain sessions differ, by more than a limit."""
+    slower = sorted(number for number, one in found["guarded"].items() if one > limit)
+    return slower, sorted(number for number, one in found["plain again"].items() if max(one, 1 / one) > limit)

@@ -1,0 +1,72 @@
+"""A second look at single queries, in several Sparks that were just started.
+
+What Java makes of one and the same code differs from process to process by more than what is asked about, and stays so
+for as long as the process lives: more runs in one of them do not help. So the runs are divided among several, and what
+counts of a query is the mean of what they say, with the interval it would have been in, 95 times in 100, had the same
+rounds of each come in other numbers.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from guarding.runs import Runs, differing, measure, noise, slowdown, warm_up
+from guarding.sessions import generated, opened, started
+from measuring.processes import apart
+from measuring.samples import Rounds, geometric_mean, resampled
+
+PATIENCE = 20.0
+"""Seconds for one query in one process. Single runs of short queries spread by a quarter; it takes dozens of them to
+tell 5 % from nothing."""
+
+WARM = 3
+"""Turns, and twice as many of what is short."""
+
+
+def second_look(data: Path, texts: dict[int, str], partitions: int, turns: int, processes: int) -> dict[str, Any]:
+    """What new runs say of these queries, and of which of them a difference of more than 5 % is left."""
+    looks = []
+    for place in range(processes if texts else 0):
+        print(f"second look: process {place + 1} of {processes}", file=sys.stderr, flush=True)
+        looks.append(apart(_look, data, texts, partitions, turns))
+    seconds = {number: [runs[number] for runs, _ in looks] for number in texts}
+    work = {number: [runs[number] for _, runs in looks] for number in texts}
+    found = {number: _figures(seconds[number], work[number]) for number in texts}
+    told = {
+        "guarded": {number: one["guarded"] for number, one in found.items()},
+        "plain again": {number: one["plain again"] for number, one in found.items()},
+    }
+    slower, plain = differing(told)
+    by_work = {"guarded": {number: one["processor time"] for number, one in found.items()}, "plain again": {}}
+    return {
+        "processes": processes,
+        "slower": slower,
+        "slower in processor time": differing(by_work)[0],
+        "plain differs": plain,
+        "by query": found,
+    }
+
+
+def _look(data: Path, texts: dict[int, str], partitions: int, turns: int) -> tuple[Runs, Runs]:
+    with started(data, partitions) as spark:
+        sessions = opened(spark, generated(data, 0))
+        warm_up(sessions["plain"], texts)
+        return measure(sessions, texts, turns, warm=WARM, patience=PATIENCE)
+
+
+def _figures(seconds: Sequence[Rounds], work: Sequence[Rounds]) -> dict[str, Any]:
+    return {
+        "runs": sum(len(one["guarded"]) for one in seconds),
+        "guarded": _mean_slowdown(seconds),
+        "interval": resampled(seconds, _mean_slowdown, 1000),
+        "by process": [slowdown(one) for one in seconds],
+        "plain again": geometric_mean(noise(one) for one in seconds),
+        "processor time": _mean_slowdown(work),
+    }
+
+
+def _mean_slowdown(series: Sequence[Rounds]) -> float:
+    return geometric_mean(slowdown(one) for one in series)

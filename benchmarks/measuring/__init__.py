@@ -1,0 +1,1 @@
+"""What benchmarks make of the times they have taken."""
