@@ -58,6 +58,26 @@ def test_a_table_of_another_catalog_is_governed_by_its_whole_name(other) -> None
 
 
 @pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("dbtable", '(SELECT 1 AS "id", CAST("salary" AS VARCHAR(20)) AS "name" FROM APP."emp") x'),
+        ("url", "jdbc:derby:memory:elsewhere;create=true"),
+        ("user", "root"),
+        ("query", "SELECT 1"),
+        ("prepareQuery", "SELECT 1"),
+    ],
+)
+def test_what_a_catalog_says_of_a_database_is_not_the_users_to_say(other, key, value) -> None:
+    ann = other.session("ann", allowed("other.APP.emp"), tables=("other.APP.emp",))
+    assert [one.id for one in ann.read.option("fetchsize", "1").table("other.APP.emp").select("id").collect()] == [1, 2]
+    with refused(f"the option `{key.lower()}` is not allowed for `other.APP.emp`"):
+        ann.read.option(key, value).table("other.APP.emp").select("id", "name").collect()
+    text = value.replace("'", "''")
+    with refused(f"the option `{key.lower()}` is not allowed for `other.APP.emp`"):
+        ann.sql(f"SELECT id, name FROM other.APP.emp WITH ({key} = '{text}')").collect()
+
+
+@pytest.mark.parametrize(
     ("parts", "table"),
     [
         (["spark_catalog", "ns", "emp"], "ns.emp"),

@@ -126,6 +126,14 @@ def divided(world):
 
 
 DIVIDED = "id int, dept string, salary int"
+BUT_DEPARTMENTS = POLICIES.replace("tables: [live], where", "tables: [live], attributes: [id, salary], where")
+
+
+@pytest.fixture(scope="module")
+def choosing(world, divided):
+    """The same, and everybody may use the department, whichever it is."""
+    _, path = divided
+    return world.session("ann", BUT_DEPARTMENTS.replace("[live]", "[divided]"), tables=("divided",)), path
 
 
 def test_a_divided_table_is_read_by_its_path(divided) -> None:
@@ -133,9 +141,35 @@ def test_a_divided_table_is_read_by_its_path(divided) -> None:
     assert rows(ann.table("divided").select("id", "salary")) == [(1, 50)]
     assert rows(ann.read.parquet(path).select("id", "salary")) == [(1, 50)]
     assert rows(ann.read.schema(DIVIDED).parquet(path).select("id", "salary")) == [(1, 50)]
+
+
+def test_a_folder_of_a_divided_table_is_read(choosing) -> None:
+    ann, path = choosing
     of_one = ann.read.schema(DIVIDED).option("basePath", path).parquet
     assert rows(of_one(f"{path}/dept=A").select("id", "salary")) == [(1, 50)]
     assert rows(of_one(f"{path}/dept=B").select("id", "salary")) == []
+
+
+@pytest.mark.parametrize("below", ["/dept=A", "/dept=B", "/dept=Z", "/dept=[A-M]", "/*"])
+def test_to_name_a_folder_is_to_choose_rows(divided, below) -> None:
+    """Where not every department may be used, not even whether there is one is told."""
+    ann, path = divided
+    for read in (ann.read, ann.readStream):
+        with refused("rows of `divided` may not be chosen by `dept`; read its whole folder"):
+            read.schema(DIVIDED).option("basePath", path).parquet(path + below).columns  # noqa: B018 - the schema
+    with refused("rows of `divided` may not be chosen by `dept`"):
+        ann.sql(f"SELECT id FROM parquet.`{path}{below}`").columns  # noqa: B018 - asks for the schema
+
+
+def test_a_folder_that_was_named_while_that_was_allowed(world, divided) -> None:
+    _, path = divided
+    guard = world.guard(BUT_DEPARTMENTS.replace("[live]", "[divided]"), tables=("divided",))
+    frame = session("ann", guard, world.spark).read.option("basePath", path).parquet(f"{path}/dept=A").select("id")
+    assert rows(frame) == [(1,)]
+    some = policy("some", "object: {tables: [divided], attributes: [id]}, allow: [read]")
+    guard.replace_policies(parse_policies(f"version: 1\npolicies:\n{some}", guard.catalog))
+    with refused("rows of `divided` may not be chosen by `dept`"):
+        frame.collect()
 
 
 @pytest.mark.parametrize(
@@ -149,8 +183,8 @@ def test_a_divided_table_is_read_by_its_path(divided) -> None:
         ({"recursiveFileLookup": "true", "basePath": "PATH"}, "/dept=B"),
     ],
 )
-def test_a_path_that_leaves_a_column_of_folders_out(divided, options, below) -> None:
-    ann, path = divided
+def test_a_path_that_leaves_a_column_of_folders_out(choosing, options, below) -> None:
+    ann, path = choosing
     read = ann.read.options(**{key: value.replace("PATH", path) for key, value in options.items()})
     with refused("the folders of `divided` hold its column `dept`"):
         read.schema(DIVIDED).parquet(path + below).select("id", "salary").collect()
@@ -198,10 +232,29 @@ def test_a_folder_of_a_source_that_holds_a_column(world, tmp_path) -> None:
     (tmp_path / "live" / "dept=B" / "part.json").write_text(json.dumps(line))
     read = reader(world, tmp_path / "live").schema(SCHEMA)
     assert rows(read.json(str(tmp_path / "live")).select("id", "salary")) == []
-    with refused("the folders of `live` hold its column `dept`"):
+    with refused("rows of `live` may not be chosen by `dept`"):
         read.json(str(tmp_path / "live" / "dept=B")).select("id", "salary").collect()
     with refused("the folders of `live` hold its column `dept`"):
         read.option("recursiveFileLookup", True).json(str(tmp_path / "live")).select("id", "salary").collect()
+
+
+@pytest.mark.parametrize(("inner", "options"), [("secret", {"recursiveFileLookup": "true"}), ("kind=secret", {})])
+def test_a_table_whose_folder_is_in_that_of_another(world, tmp_path, inner, options) -> None:
+    """Spark goes into folders if it is told to, and into those that look like columns of its own accord."""
+    (tmp_path / inner).mkdir()
+    for folder, line in ((tmp_path, LINES[0]), (tmp_path / inner, LINES[1])):
+        (folder / "part.json").write_text(json.dumps(line))
+    tables = {"outer": tmp_path, "inner": tmp_path / inner}
+    catalog = StreamCatalog([table_schema(name, world.spark.createDataFrame([], SCHEMA).schema) for name in tables])
+    some = policy("some", "object: {tables: [outer]}, allow: [read]")
+    settings = Settings({name: Source(path=str(folder)) for name, folder in tables.items()})
+    guard = Guard(catalog, parse_policies(f"version: 1\npolicies:\n{some}", catalog), USERS, settings)
+    read = session("ann", guard, world.spark).read.schema(SCHEMA)
+    with refused(f"the folder `{inner}` in that of `outer` is another table"):
+        read.options(**options).json(str(tmp_path)).select("id").collect()
+    if options:
+        plain = session("ann", guard, world.spark).read.schema(SCHEMA)
+        assert rows(plain.json(str(tmp_path)).select("id")) == [(1,)]
 
 
 # Types.
@@ -262,6 +315,16 @@ def test_options_with_a_table_of_the_catalog(separated, key, value) -> None:
         ann.read.option(key, value).table("separated").select("id", "salary").collect()
     with refused(f"the option `{key.lower()}` is not allowed"):
         ann.sql(f"SELECT id, salary FROM separated WITH (`{key}` = '{value}')").collect()
+
+
+@pytest.mark.parametrize("key", ["fs.file.impl", "prepareQuery", "dbtable", "shutdown"])
+def test_options_of_a_table_are_looked_at_before_it_is(separated, key) -> None:
+    """Files are listed and databases are asked with them when somebody only wants to know the columns."""
+    ann, _ = separated
+    with refused(f"the option `{key.lower()}` is not allowed for `separated`"):
+        ann.read.option(key, "x").table("separated").columns  # noqa: B018 - asks for the schema
+    with refused(f"the option `{key.lower()}` is not allowed for `separated`"):
+        ann.sql(f"SELECT id FROM separated WITH (`{key}` = 'x')").columns  # noqa: B018 - asks for the schema
 
 
 def test_options_of_a_table_are_not_left_out(separated) -> None:
@@ -364,3 +427,20 @@ def test_nor_are_databases_and_other_sources_asked(world, lines, tmp_path) -> No
 def test_a_session_of_nobodys_looks_at_nothing(world, lines) -> None:
     with refused("acts for nobody"):
         reader(world, lines)._spark.newSession().read.text(str(lines)).columns  # noqa: B018 - asks for the schema
+
+
+def test_nor_does_a_query_say_as_of_when_a_table_is_read(world, lines) -> None:
+    """Early versions of Spark run it while the query around it is analysed."""
+    ann = reader(world, lines)._spark
+    for query in ("SELECT java_method('java.lang.System', 'exit', 1)", "SELECT max(id) FROM parquet.`/none`"):
+        with refused("a subquery cannot say as of when a table is read"):
+            ann.sql(f"SELECT * FROM emp TIMESTAMP AS OF ({query})").columns  # noqa: B018 - asks for the schema
+    with refused(NOT_KNOWN):
+        ann.sql("SELECT * FROM text.`/none` VERSION AS OF 1").columns  # noqa: B018 - asks for the schema
+
+
+def test_nor_is_a_procedure_called(world, lines) -> None:
+    ann = reader(world, lines)._spark
+    for query in ("CALL spark_catalog.system.expire('x')", "EXPLAIN CALL spark_catalog.system.expire('x')"):
+        with refused("procedures may not be called"):
+            ann.sql(query).columns  # noqa: B018 - asks for the schema

@@ -155,3 +155,58 @@ def test_state_of_an_earlier_run(world, folder) -> None:
     assert rows(own.table("own_later")) == [("Association", 1), ("Fund", 3)]
     with refused("a stream may not keep its state in"):
         counted(user(world, folder, str(folder / "{user}")), folder, "of_ann", folder / "bea" / "c").start()
+
+
+# Paths and options as Hadoop takes them.
+
+
+def test_a_path_is_read_as_hadoop_reads_it(world, folder) -> None:
+    """To Hadoop `#`, `?` and `%2F` are letters, and `..` goes up from there."""
+    ann = user(world, folder, str(folder / "out"))
+    for path in (f"file:{folder}/out#/../elsewhere", f"{folder}/out?/../elsewhere", "out/words"):
+        with refused("writing to"):
+            written(ann, folder, "parquet", path=path, checkpointLocation=folder / "out" / "c").start()
+        with refused("writing to"):
+            ann.range(1).write.parquet(path)
+    with refused("writing to"):
+        ann.range(1).write.parquet(f"{folder}/in/x%2F..%2F..%2Fout")
+    assert not list(folder.glob("elsewhere/*")), "a sink makes its folder before anybody is asked, and no more"
+
+
+def test_state_in_a_folder_that_looks_like_another(world, folder) -> None:
+    bea = user(world, folder, str(folder / "out"), name="bea")
+    drained(counted(bea, folder, "lookalike", folder / "out" / "c").start())
+    guard = guard_of(world, folder, str(folder / "out"))
+    ann = session("ann", guard, world.spark)
+    drained(counted(ann, folder, "of_ann_alone", f"{folder}/out/%63").start())
+    with refused("belongs to another user, or to an earlier run"):
+        counted(ann, folder, "of_bea_too", folder / "out" / "c").start()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("fs.file.impl", "no.such.FileSystem"),
+        ("spark.sql.sources.outputCommitterClass", "no.such.Committer"),
+        ("parquet.compression", "gzip"),
+        ("compression", "java.lang.Object"),
+        ("codec", "java.lang.Object"),
+    ],
+)
+def test_options_that_choose_a_file_system_or_a_class(world, folder, key, value) -> None:
+    ann = user(world, folder, str(folder / "out"))
+    for name in ("parquet", "json"):
+        with refused(f"files may not be written with the option `{key.lower()}`"):
+            ann.range(1).write.format(name).option(key, value).save(str(folder / "out" / name))
+        stream = written(ann, folder, name, path=folder / "out" / "s", checkpointLocation=folder / "out" / "c")
+        with refused(f"files may not be written with the option `{key.lower()}`"):
+            stream.option(key, value).start()
+
+
+def test_options_that_say_what_files_look_like(world, folder) -> None:
+    ann = user(world, folder, str(folder / "out"))
+    ann.range(2).write.option("header", True).option("compression", "GZIP").csv(str(folder / "out" / "csv"))
+    assert rows(world.spark.read.csv(str(folder / "out" / "csv"), header=True)) == [("0",), ("1",)]
+    stream = written(ann, folder, "json", path=folder / "out" / "json", checkpointLocation=folder / "out" / "c")
+    drained(stream.option("compression", "gzip").start())
+    assert rows(world.spark.read.json(str(folder / "out" / "json"))) == [("Association",)]

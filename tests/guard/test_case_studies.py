@@ -233,9 +233,27 @@ def test_a_database_is_read_in_parts(spark, database) -> None:
     assert [row[0] for row in rows(frame)] == list(range(11, 16))
 
 
+def test_parts_of_a_database_table_are_not_made_by_what_may_not_be_used(spark, database) -> None:
+    """The number of a row's part would tell where its value lies."""
+    guard = company(database, spark)
+    some = policy("some", "object: {tables: [customer], attributes: [NAME]}, allow: [read]")
+    guard.replace_policies(parse_policies(f"version: 1\npolicies:\n{some}", guard.catalog))
+    ann = session("ann", guard, spark)
+    assert len(rows(asked(ann, database).select("NAME"))) == 11
+    parts = {"partitionColumn": "id", "lowerBound": "5", "upperBound": "16", "numPartitions": "11"}
+    frame = asked(ann, database, **parts).selectExpr("NAME", "shiftright(monotonically_increasing_id(), 33)")
+    with refused("rows of `customer` may not be chosen by `ID`"):
+        frame.collect()
+    low = policy("low", "object: {tables: [customer], attributes: [ID], where: id < 8}, allow: [assist]")
+    guard.replace_policies(parse_policies(f"version: 1\npolicies:\n{some}{low}", guard.catalog))
+    assert [row[1] for row in rows(frame)] == [0, 1, 2]
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [
+        ("prepareQuery", "SELECT 1"),
+        ("shutdown", "true"),
         ("sessionInitStatement", "SET SCHEMA other"),
         ("customSchema", "ID string"),
         ("hint", "/*+ first */"),
@@ -247,7 +265,7 @@ def test_a_database_is_read_in_parts(spark, database) -> None:
 def test_options_that_change_what_a_database_answers(spark, database, key, value) -> None:
     ann = session("ann", company(database, spark), spark)
     with refused(f"the option `{key.lower()}` is not allowed for `customer`; an administrator has to"):
-        asked(ann, database, **{key: value}).collect()
+        asked(ann, database, **{key: value})  # who asks for columns has asked the database
 
 
 def test_parameters_that_are_added_to_an_address(spark, database) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from guarded import USERS, drained, policy, rows
+from guarded import USERS, drained, policy, refused, rows
 from pyspark.sql.functions import explode, split
 
 from headgate.guard import Guard, Settings, Source, session, table_schema
@@ -88,16 +88,16 @@ def test_word_count_from_a_socket_with_one_word_withheld(spark) -> None:
         query.stop()
 
 
-def test_a_socket_that_nobody_spoke_of_is_refused(spark) -> None:
-    with served([FIRST]) as (port, go):
+def test_a_socket_that_nobody_spoke_of_is_not_connected_to(spark) -> None:
+    with socket.create_server(("localhost", 0)) as server:
         guard = words_guard(spark, NO_FUND, Source(format="socket", options={"host": "localhost", "port": "1"}))
         ann = session("ann", guard, spark)
-        lines = ann.readStream.format("socket").option("host", "localhost").option("port", port).load()
-        query = lines.writeStream.format("memory").queryName("refused_words").start()
-        go.release()
-        with pytest.raises(Exception, match="is not known; an administrator has to say"):
-            query.processAllAvailable()
-        query.stop()
+        read = ann.readStream.format("socket").option("host", "localhost")
+        with refused("the source `socket` is not known; an administrator has to say"):
+            read.option("port", server.getsockname()[1]).load()
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            server.accept()
 
 
 def test_word_count_from_files(spark, tmp_path) -> None:

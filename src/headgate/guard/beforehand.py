@@ -6,15 +6,20 @@ That happens when somebody only asks for the columns of a frame, and no plan is 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from headgate.guard.objects import Objects
+from headgate.guard.reading import added_to_database, added_to_table, folder_keys, lowered, not_chosen
 
 CARRYING = frozenset(("parquet", "orc", "avro", "text", "binaryfile"))
 """Formats whose files say which columns they have, or always have the same. In others the columns are made of data."""
 
 _GLOBS = frozenset("*?[{\\")
+_SAID = "an administrator has to say which table of the policies it is"
+
+MayChoose = Callable[[str, str], bool]
+"""Whether rows of a table may be chosen by a column of it, whichever they are."""
 
 
 @dataclass(frozen=True)
@@ -28,34 +33,53 @@ class Reading:
     options: Mapping[str, str]
 
 
-def unresolvable(text: str, objects: Objects) -> str | None:
+def unresolvable(text: str, objects: Objects, may_choose: MayChoose) -> str | None:
     """Why Spark must not look for the columns of a source, if it must not."""
     content = json.loads(text)
-    options = {key.lower(): value for key, value in content["options"].items()}
+    options = lowered(content["options"])
+    if content["kind"] == "table":
+        return next(added_to_table(content["name"], options), None)
     paths = (*content["paths"], *json.loads(options.get("paths", "[]")))
     reading = Reading(content["kind"], content["format"].lower(), content["schema"], paths, options)
-    return next(_objections(reading, objects), None)
+    return next(_objections(reading, objects, may_choose), None)
 
 
-def _objections(reading: Reading, objects: Objects) -> Iterator[str]:
-    said = "an administrator has to say which table of the policies it is"
+def _objections(reading: Reading, objects: Objects, may_choose: MayChoose) -> Iterator[str]:
     for path in reading.paths:
         table = _table_at(path, objects)
         if table is None:
-            yield f"the folder that is read is not known; {said}"
+            yield f"the folder that is read is not known; {_SAID}"
         elif reading.kind == "files":
             # Keys with a dot are Hadoop's: they choose file systems, and how to reach them.
             strange = {key for key in reading.options if "." in key} - objects.agreed(table)
             yield from (f"the option `{key}` is not allowed for `{table}`" for key in sorted(strange))
+            yield from _chosen_by_folder(path, table, objects, may_choose)
     if reading.kind == "jdbc":
-        name = reading.options.get("dbtable", "")
-        if objects.by_address(reading.options.get("url", ""), name) is None:
-            yield f"the database table `{name}` is not known; {said}"
+        yield from _database(reading, objects)
     elif reading.kind == "files":
         if not reading.schema and reading.format not in CARRYING:
             yield f"the columns of `{reading.format}` files are found by reading them; give the schema"
-    elif reading.format not in objects.formats:
-        yield f"the source `{reading.format}` is not known; {said}"
+    elif objects.by_format(reading.format, reading.options) is None:
+        yield f"the source `{reading.format}` is not known; {_SAID}"
+
+
+def _database(reading: Reading, objects: Objects) -> Iterator[str]:
+    name = reading.options.get("dbtable", "")
+    table = objects.by_address(reading.options.get("url", ""), name)
+    if table is None:
+        yield f"the database table `{name}` is not known; {_SAID}"
+    else:
+        # INVARIANT: to ask for columns is to connect; what a driver is told then must have been looked at.
+        yield from added_to_database(table, reading.options, lowered(objects.layout(table).options))
+
+
+def _chosen_by_folder(path: str, table: str, objects: Objects, may_choose: MayChoose) -> Iterator[str]:
+    """Who names a folder like `dept=B` says `WHERE dept = 'B'`, and learns whether there is one."""
+    below = objects.below(path)
+    patterns = any(_GLOBS & set(part) for part in below)
+    for column in dict.fromkeys((*folder_keys(below), *(objects.layout(table).partitions if patterns else ()))):
+        if not may_choose(table, column):
+            yield not_chosen(table, column)
 
 
 def _table_at(path: str, objects: Objects) -> str | None:

@@ -49,6 +49,8 @@ class Cover:
 
 
 NEVER = Cover(never=True)
+_NO_COLUMN = -1
+"""What is not known to be a column of the table, which nothing covers."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class Access:
     masks: Mapping[int, Mask]
     columns: Columns = field(repr=False)
     problem: str | None = None
+    chosen: tuple[int, ...] = ()
+    """Columns by which the reader has chosen rows, with nothing of it in the plan."""
 
     def cover(self, column: int, privilege: str) -> Cover:
         return self.covers.get((column, privilege), NEVER)
@@ -124,10 +128,11 @@ class Compliance:
         types: Mapping[int, str],
         uses: Sequence[Use],
         counted: bool,
+        chosen: Iterable[str],
         user: User,
         environment: Environment,
     ) -> Access:
-        """What the user may do with the columns of a leaf that reads this table."""
+        """What the user may do with the columns of a leaf that reads this table; by `chosen` ones rows were chosen."""
         schema = self.decider.catalog.stream(table)
         # INVARIANT: a column counts as the one that the policies know only if nothing about it was the user's choice.
         by_path = leaf.facts.get("source") == "files" and "table" not in leaf.facts
@@ -139,7 +144,8 @@ class Compliance:
             and (not by_path or (column.name == names[one] and exact_type(column) == types[one]))
         }
         ids = {name.lower(): one for one, name in known.items()}
-        wanted = dict.fromkeys(_wanted(uses, known, counted or not uses))
+        by = tuple(ids.get(name.lower(), _NO_COLUMN) for name in chosen)
+        wanted = dict.fromkeys((*_wanted(uses, known, counted or not uses), *((one, ASSIST) for one in by)))
         pairs = tuple((known[one], privilege) for one, privilege in wanted if one in known)
         decided, failed = self._decided(schema.name, pairs, user, environment)
         guards = {(ids[column.lower()], privilege): decided.guards[(column, privilege)] for column, privilege in pairs}
@@ -159,7 +165,19 @@ class Compliance:
             {ids[name.lower()]: mask for name, mask in decided.masks.items() if name.lower() in ids},
             columns,
             failed,
+            by,
         )
+
+    def may_choose(self, user: User, table: str, column: str, environment: Environment) -> bool:
+        """Whether rows may be chosen by a column, whichever they are: it may be used in predicates, in all of them."""
+        schema = self.decider.catalog.stream(table)
+        found = schema.find(column)
+        if found is None:
+            return False
+        decided, failed = self._decided(schema.name, ((found.name, ASSIST),), user, environment)
+        guard = decided.guards[(found.name, ASSIST)]
+        everywhere = any(one.condition is None for one in guard.allows) and not guard.denies
+        return failed is None and (guard.owned or everywhere)
 
     def _decided(
         self, stream: str, pairs: Sequence[tuple[str, str]], user: User, environment: Environment

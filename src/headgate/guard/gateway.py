@@ -17,7 +17,6 @@ from weakref import WeakValueDictionary
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
-from headgate.guard.beforehand import unresolvable
 from headgate.guard.build import ensure_jar
 from headgate.guard.differencing import compare
 from headgate.guard.guard import Guard
@@ -58,11 +57,11 @@ class DecisionPoint:
         """`too much` if answers together tell of too few rows, else nothing."""
         return "too much" if compare(json.loads(_unpacked(self._letters.pop(letter)))) else ""
 
-    def beforehand(self, guard: str, letter: str) -> str:
-        """Why a source must not be resolved, or nothing."""
+    def beforehand(self, guard: str, user: str, letter: str) -> str:
+        """Why a source must not be resolved for a user, or nothing."""
         found = _guards.get(guard)
         described = _unpacked(self._letters.pop(letter))
-        return "the guard of this session is gone" if found is None else unresolvable(described, found.objects) or ""
+        return "the guard of this session is gone" if found is None else found.unresolvable(described, user) or ""
 
     def administers(self, guard: str, user: str) -> bool:
         """Whether the user may see plans and progress as they are."""

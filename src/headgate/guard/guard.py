@@ -11,18 +11,21 @@ import json
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from threading import Lock
 from uuid import uuid4
 
 from headgate.decision.decide import Decider
 from headgate.errors import FAILURES, InputError, UnknownNameError
+from headgate.guard.beforehand import unresolvable
 from headgate.guard.closed import objections
 from headgate.guard.compliance import Access, Compliance
 from headgate.guard.objects import Layout, Objects
 from headgate.guard.outcome import Notification, Outcome, Tell, explanation_lines, refusal_text
 from headgate.guard.plan import Description, Node, read_description
 from headgate.guard.purposes import Purposes, Use, analyse
+from headgate.guard.reading import chosen
 from headgate.guard.recipe import Recipe, write_recipe
 from headgate.guard.settings import Settings
 from headgate.guard.streams import Checkpoints
@@ -200,6 +203,11 @@ class Guard:
         )
         return _Decided(user, environment, outcome, tuple(_notifications(user, used, accesses, permitted)))
 
+    def unresolvable(self, text: str, name: str) -> str | None:
+        """Why Spark must not look for the columns of a described source for a user, if it must not."""
+        user, version, environment = self.user(name), self._version, dict(self.environment)
+        return unresolvable(text, self.objects, partial(_may_choose, version, user, environment))
+
     def _accesses(
         self,
         description: Description,
@@ -226,6 +234,7 @@ class Guard:
                         description.types,
                         uses.get(node.id, []),
                         node.id in counted,
+                        chosen(node, self.objects) if node.name in GOVERNED else (),
                         user,
                         environment,
                     ),
@@ -237,6 +246,10 @@ class Guard:
         if node.name in GOVERNED and node.out:
             return self.objects.object_of(node)
         return None
+
+
+def _may_choose(version: _Version, user: User, environment: Environment, table: str, column: str) -> bool:
+    return version.decider.policies is None or version.compliance.may_choose(user, table, column, environment)
 
 
 def _notifications(

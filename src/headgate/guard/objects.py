@@ -7,9 +7,8 @@ known by what an administrator has said of it: files by path, JDBC tables by add
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import unquote, urlparse
 
 from headgate.guard.plan import Node
 
@@ -96,10 +95,20 @@ class Objects:
         place = self._place(parts)
         return parts[len(place) :] if place is not None else parts
 
-    @property
-    def formats(self) -> frozenset[str]:
-        """The formats of sources, as far as an administrator has said them."""
-        return frozenset(one.format.lower() for one in self._sources.values() if one.format is not None)
+    def inside(self, path: str, table: str) -> Iterator[tuple[str, ...]]:
+        """The places of other tables that lie below a path: the folders between."""
+        parts = plain_path(path)
+        for place, other in self._places.items():
+            if other != table and len(place) > len(parts) and place[: len(parts)] == parts:
+                yield place[len(parts) :]
+
+    def by_format(self, name: str, options: Mapping[str, str]) -> str | None:
+        """The table that a source of this format is, with these options by their names in lower case."""
+        for key, source in self._sources.items():
+            agreeing = all(options.get(one.lower()) == value for one, value in source.options.items())
+            if source.format is not None and source.format.lower() == name.lower() and agreeing:
+                return key
+        return None
 
     def agreed(self, table: str) -> frozenset[str]:
         """The options that the files of a table are read with."""
@@ -130,11 +139,7 @@ class Objects:
 
     def _by_options(self, table_class: str, options: Mapping[str, str]) -> str | None:
         kind = _FORMATS.get(table_class)
-        for key, source in self._sources.items():
-            agreeing = all(options.get(name.lower()) == value for name, value in source.options.items())
-            if source.format is not None and source.format == kind and agreeing:
-                return key
-        return None
+        return None if kind is None else self.by_format(kind, options)
 
 
 _FORMATS = {
@@ -178,19 +183,27 @@ def normal_name(name: str) -> tuple[str, ...]:
     return (*DEFAULT_NAMESPACE[: 3 - len(parts)], *parts) if len(parts) < 3 else parts
 
 
+_PATH = re.compile(r"(?:([^/:]+):)?(?://([^/]*))?(.*)", re.DOTALL)
+"""Scheme, authority and the rest, as Hadoop divides a path: nothing in it is a query, a fragment or encoded."""
+
+
 def plain_path(path: str) -> tuple[str, ...]:
     """A path in parts, without scheme and without what only makes it look different.
 
+    INVARIANT: it is read as Hadoop reads it, to which `%2F` and `#` are letters; else one folder passes for another.
+
     >>> plain_path("file:///data/../data//words/") == plain_path("/data/words")
     True
+    >>> plain_path("/out#/../data"), plain_path("hdfs://node/a%2Fb")
+    (('data',), ('hdfs', 'node', 'a%2Fb'))
     """
-    parsed = urlparse(path)
-    local = parsed.scheme in ("", "file")
-    start = [] if local else [parsed.scheme, parsed.netloc]
+    found = _PATH.fullmatch(path)
+    assert found is not None
+    scheme, authority, rest = found[1] or "file", found[2] or "", found[3]
     parts: list[str] = []
-    for part in unquote(parsed.path if parsed.scheme else path).split("/"):
+    for part in rest.split("/"):
         if part == "..":
             parts = parts[:-1]
         elif part not in ("", "."):
             parts.append(part)
-    return (*start, *parts)
+    return (*(() if scheme == "file" and not authority else (scheme, authority)), *parts)

@@ -5,7 +5,7 @@ Read in another way than the table is, a column would hold other values than tho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from headgate.guard.objects import Objects
 from headgate.guard.plan import Node
@@ -27,7 +27,7 @@ def _misreadings(
     elif "table" in leaf.facts:
         # Of a table of the catalog these are the options that are not its own. Streams say where it is.
         given = {key: value for key, value in options.items() if key != "basepath" or objects.below(value)}
-        yield from _added(table, given, {}, (_HARMLESS | _OF_WRITERS) - {"recursivefilelookup"})
+        yield from _added(table, given, {}, _OF_TABLES)
     elif leaf.facts.get("source") == "files":
         yield from _files(leaf, table, objects, names, columns)
 
@@ -50,6 +50,8 @@ def _files(leaf: Node, table: str, objects: Objects, names: tuple[str, ...], col
             f"the folders of `{table}` hold its column `{column}`; read its whole folder, or give that as `basePath`, "
             "without `recursiveFileLookup`"
         )
+    for folders in _others_inside(leaf, table, objects):
+        yield f"the folder `{'/'.join(folders)}` in that of `{table}` is another table; read them one by one"
     for column in facts.get("marked", ()):
         yield f"the column `{column}` of `{table}` is read with a value for what is missing, or by a number"
     agreed = lowered(layout.options)
@@ -75,11 +77,60 @@ def _database(leaf: Node, table: str, objects: Objects) -> Iterator[str]:
     if "table" in leaf.facts:
         agreed.clear()
         given.pop("path", None)  # Spark gives every table of the catalog a place
-    for problem in _added(table, given, agreed, _ABOUT_CONNECTIONS):
-        yield f"{problem}; an administrator has to give it in `sources`"
+        # INVARIANT: what a catalog says of a database, the address and the table above all, is not the user's to say.
+        yield from _added(table, given, agreed, ABOUT_CONNECTIONS - _OF_DATABASES)
+    else:
+        yield from added_to_database(table, given, agreed)
     for key, value in agreed.items():
         if given.get(key) != value:
             yield f"`{table}` is read with the option `{key}` that its source has"
+
+
+def added_to_database(table: str, given: Mapping[str, str], agreed: Mapping[str, str]) -> Iterator[str]:
+    """What is wrong with the options that a database is asked with; those that Spark does not know go to its driver."""
+    for problem in _added(table, given, agreed, ABOUT_CONNECTIONS):
+        yield f"{problem}; an administrator has to give it in `sources`"
+
+
+def added_to_table(name: str, given: Mapping[str, str]) -> Iterator[str]:
+    """What is wrong with options beside the name of a table that may be one of files or of a database."""
+    about_folders = frozenset(("recursivefilelookup", "basepath"))  # looked at once it is known where they are
+    yield from _added(name, given, {}, _OF_TABLES | about_folders | ABOUT_CONNECTIONS - _OF_DATABASES)
+
+
+def chosen(leaf: Node, objects: Objects) -> frozenset[str]:
+    """The columns by which a reader has chosen rows, or divided them, with nothing of it in the plan.
+
+    A batch of a stream names the files it reads; which ones the stream reads was looked at when it was made.
+    """
+    if leaf.streaming:
+        return frozenset()
+    divided_by = leaf.facts.get("options", {}).get("partitioncolumn")
+    paths = leaf.facts.get("paths", ()) if "table" not in leaf.facts else ()
+    keys = (key for path in paths for key in folder_keys(objects.below(path)))
+    return frozenset((*keys, divided_by) if divided_by is not None else keys)
+
+
+def not_chosen(table: str, column: str) -> str:
+    """What a user is told who may not use a column to choose rows, or not in all of them."""
+    return (
+        f"rows of `{table}` may not be chosen by `{column}`; read its whole folder, or for a database without "
+        "`partitionColumn`, and use WHERE as far as the policies let you"
+    )
+
+
+def folder_keys(folders: Iterable[str]) -> list[str]:
+    """The columns of folders like `dept=B`."""
+    return [part.partition("=")[0] for part in folders if part.find("=") > 0]
+
+
+def _others_inside(leaf: Node, table: str, objects: Objects) -> Iterator[tuple[str, ...]]:
+    """Folders of other tables that Spark goes into: into all of them, if it is told to, or into those of columns."""
+    everywhere = leaf.facts["options"].get("recursivefilelookup", "").lower() == "true"
+    for path in leaf.facts["paths"]:
+        for folders in objects.inside(path, table):
+            if everywhere or all(part.find("=") > 0 for part in folders):
+                yield folders
 
 
 def _left_out(leaf: Node, table: str, objects: Objects) -> Iterator[str]:
@@ -89,7 +140,7 @@ def _left_out(leaf: Node, table: str, objects: Objects) -> Iterator[str]:
     """
     read = {one.lower() for one in leaf.facts["partitions"]}
     on_the_way = (part for path in leaf.facts["paths"] for part in objects.below(path))
-    keys = [part.partition("=")[0] for part in on_the_way if part.find("=") > 0]
+    keys = folder_keys(on_the_way)
     for key in dict.fromkeys((*objects.layout(table).partitions, *keys, *leaf.facts["below"])):
         if key.lower() not in read:
             yield key
@@ -127,10 +178,13 @@ _HARMLESS = frozenset(
 _OF_WRITERS = frozenset(("compression", "maxrecordsperfile", "partitionoverwritemode"))
 """Options that change nothing for whoever reads; the last one Spark gives to tables of Hive that it converts."""
 
+_OF_TABLES = (_HARMLESS | _OF_WRITERS) - {"recursivefilelookup"}
+"""What may be said beside the name of a table of files."""
+
 _DEFAULTS = frozenset({("wholetext", "false")})
 """Options that PySpark sets to what they are anyway."""
 
-_ABOUT_CONNECTIONS = frozenset(
+ABOUT_CONNECTIONS = frozenset(
     """
     url dbtable driver user password fetchsize querytimeout batchsize numpartitions partitioncolumn lowerbound
     upperbound pushdownpredicate pushdownaggregate pushdownlimit pushdownoffset pushdowntablesample pushdownjoin
@@ -138,3 +192,6 @@ _ABOUT_CONNECTIONS = frozenset(
 )
 """Options that say how a database is reached and asked, and change nothing of what its rows mean. Spark makes the
 clauses of `partitioncolumn` itself: it has to be a column, and its bounds numbers or times."""
+
+_OF_DATABASES = frozenset(("url", "dbtable", "driver", "user", "password"))
+"""Those of them by which a database and a table in it are found; a table of a catalog brings its own."""

@@ -18,6 +18,7 @@ from headgate.guard.differencing import kinds_of
 from headgate.guard.lower import NULL, Term, call, masked_term
 from headgate.guard.plan import Description, Node
 from headgate.guard.purposes import Purposes, Use
+from headgate.guard.reading import not_chosen
 from headgate.guard.taint import tainted
 from headgate.guard.vocabulary import PICKING
 from headgate.model.privilege import ASSIST, READ
@@ -117,6 +118,8 @@ class _Writer:
         cells: list[list[Any]] = []
         rows = _any_of(covers)
         rows = _both(rows, self._count_rows(access))
+        for column in access.chosen:
+            rows = _both(rows, self._chosen(access, column))
         for column, uses in by_column.items():
             cell = self._column(access, column, uses, marked)
             if cell is not None and (rows is None or cell[0] != rows):
@@ -128,6 +131,14 @@ class _Writer:
             if marked:
                 entry["carried"] = marked
             self.recipe.guards[access.leaf.id] = entry
+
+    def _chosen(self, access: Access, column: int) -> Term | None:
+        """The rows that may be chosen by a column: a predicate that stands in no plan holds of no others."""
+        cover = access.cover(column, ASSIST)
+        if cover.never:
+            name = access.names.get(column, "?")
+            self.recipe.refusals.append(not_chosen(access.table, name))
+        return cover.where
 
     def _cover(self, access: Access, use: Use) -> Cover:
         cover = access.cover(use.column, use.privilege)

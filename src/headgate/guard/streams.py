@@ -16,6 +16,23 @@ from headgate.guard.settings import Settings
 from headgate.guard.vocabulary import FILE_SINKS, SINKS
 from headgate.model.subject import User
 
+_WRITTEN = frozenset(
+    """
+    path checkpointlocation retention compression codec maxrecordsperfile partitionoverwritemode mergeschema header sep
+    delimiter quote quoteall escape escapequotes chartoescapequoteescaping emptyvalue nullvalue linesep encoding charset
+    dateformat timestampformat timestampntzformat timezone locale ignoreleadingwhitespace ignoretrailingwhitespace
+    ignorenullfields writenonasciicharacterascodepoint rowtag roottag declaration arrayelementname attributeprefix
+    valuetag
+    """.split()  # noqa: SIM905 - a list of words
+)
+"""Options that say what files look like."""
+
+_CODECS = dict.fromkeys(
+    ("compression", "codec"),
+    frozenset("none uncompressed bzip2 brotli deflate gzip lz4 lz4_raw lzo snappy xz zlib zstd".split()),  # noqa: SIM905
+)
+"""Anything else would be the name of a class, which is loaded."""
+
 
 class Checkpoints:
     """Which folders hold the state of whose streams, as long as the guard lives."""
@@ -48,6 +65,10 @@ def unwritable(node: Node, user: User, settings: Settings) -> Iterator[str]:
     if "table" in node.facts or not inside:
         where = f"`{path}`" if path else "this sink"
         yield f"writing to {where} is not allowed; an administrator has to add a folder to `writable`"
+    # INVARIANT: options go to Hadoop, where they choose file systems and name classes; what they are must be known.
+    for key, value in node.facts["options"].items() if path else ():
+        if key not in _WRITTEN or (key in _CODECS and value.lower() not in _CODECS[key]):
+            yield f"files may not be written with the option `{key}`"
 
 
 def stream_objections(node: Node, user: User, settings: Settings, checkpoints: Checkpoints) -> Iterator[str]:

@@ -1,13 +1,14 @@
 package org.apache.spark.sql.headgate
 
-import com.fasterxml.jackson.databind.node.JsonNodeFactory
-import org.apache.hadoop.fs.{FileSystem, Path}
+import com.fasterxml.jackson.databind.node.{JsonNodeFactory, ObjectNode}
+import scala.jdk.CollectionConverters._
 import scala.util.Try
 
 import org.apache.spark.sql.{SparkSession => AnySession}
 import org.apache.spark.sql.catalyst.TableIdentifier
-import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.analysis.{RelationTimeTravel, UnresolvedRelation}
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
+import org.apache.spark.sql.catalyst.plans.logical.{Call, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.datasources.{DataSource, FileFormat}
@@ -33,7 +34,13 @@ object Beforehand {
   private def check(session: SparkSession, plan: LogicalPlan): Unit = {
     if (session.sessionState.conf.variableSubstituteEnabled) throw Hook.refused(s"the setting `$SUBSTITUTE` may not be changed; set it to false")
     plan.foreachWithSubqueries {
-      case relation: UnresolvedRelation => named(session, relation.multipartIdentifier)
+      case relation: UnresolvedRelation => named(session, relation.multipartIdentifier, relation.options.asCaseSensitiveMap().asScala.toMap)
+      case travel: RelationTimeTravel =>
+        // Early versions of Spark run such a query at once, and ask nobody.
+        if (travel.timestamp.exists(SubqueryExpression.hasSubquery)) throw Hook.refused("a subquery cannot say as of when a table is read; give the time")
+        check(session, travel.relation)
+      // It is done while it is analysed, and what is left of it are rows.
+      case _: Call => throw Hook.refused("procedures may not be called")
       // Not every version of Spark has this class.
       case other if Names.of(other) == "UnresolvedDataSource" => other.productIterator.toSeq match {
         case Seq(format: String, schema: Option[_], options: Map[_, _], _, paths: Seq[_]) =>
@@ -47,11 +54,20 @@ object Beforehand {
   private def texts(options: Map[_, _]): Map[String, String] = options.asInstanceOf[Map[String, String]].iterator.toMap
 
   /** A name in two parts may be a format and a path, if there is no such table. */
-  private def named(session: SparkSession, name: Seq[String]): Unit = name match {
+  private def named(session: SparkSession, name: Seq[String], options: Map[String, String]): Unit = name match {
     // To look for a format takes Spark longer than to look for a table.
     case Seq(format, path) if !exists(session, TableIdentifier(path, Some(format))) && kind(session, format)._1 == "files" =>
-      source(session, format, false, Map.empty, Seq(path))
-    case _ =>
+      source(session, format, false, options, Seq(path))
+    case _ => if (options.nonEmpty) table(session, name, options)
+  }
+
+  /** Options beside the name of a table, but for those that are its own: what files are listed with and databases are told. */
+  private def table(session: SparkSession, name: Seq[String], options: Map[String, String]): Unit = {
+    val found = Hook.sessionTable(name).flatMap(one => Try(session.sessionState.catalog.getTableMetadata(one)).toOption)
+    val json = JsonNodeFactory.instance.objectNode()
+    json.put("kind", "table").put("name", name.mkString("."))
+    Reading.options(options, found, json)
+    ask(session, json)
   }
 
   private def exists(session: SparkSession, name: TableIdentifier): Boolean = Try(session.sessionState.catalog.tableExists(name)).getOrElse(false)
@@ -65,8 +81,10 @@ object Beforehand {
     asked.foreach(one => places.add(Try(place(session, one)).getOrElse(throw Hook.refused("the path cannot be looked at"))))
     val known = json.putObject("options")
     options.foreach { case (key, value) => known.put(key, value) }
-    Hook.beforehand(session, json.toString).foreach(why => throw Hook.refused(why))
+    ask(session, json)
   }
+
+  private def ask(session: SparkSession, source: ObjectNode): Unit = Hook.beforehand(session, source.toString).foreach(why => throw Hook.refused(why))
 
   /** What a format is, and its name; one that Spark does not find is called as the user calls it. */
   private def kind(session: SparkSession, format: String): (String, String) =
@@ -80,8 +98,7 @@ object Beforehand {
 
   /** A path as Hadoop understands it: whole, and without what only makes it look different. */
   private def place(session: SparkSession, text: String): String = {
-    val path = new Path(text)
-    val whole = if (path.toUri.getScheme == null) FileSystem.get(session.sparkContext.hadoopConfiguration).makeQualified(path) else path
+    val whole = Reading.whole(session, text)
     if (whole.toUri.getScheme == "file") whole.toUri.getPath else whole.toString
   }
 }

@@ -38,7 +38,7 @@ class Calls(point: DecisionPoint, client: Py4JPythonClientPerThread) extends Dec
 
   override def compare(letter: String): String = through(() => point.compare(letter))
 
-  override def beforehand(guard: String, letter: String): String = through(() => point.beforehand(guard, letter))
+  override def beforehand(guard: String, user: String, letter: String): String = through(() => point.beforehand(guard, user, letter))
 
   override def administers(guard: String, user: String): Boolean = through(() => point.administers(guard, user))
 

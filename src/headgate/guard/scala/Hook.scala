@@ -28,14 +28,13 @@ import org.apache.spark.unsafe.types.UTF8String
   * comes in parts, of which all but the last get no answer. What is decided is put on record if the plan `runs`. `explain`
   * says in words what is decided on a description whose parts were all sent, `compare` whether answers tell too much
   * together, and `beforehand` why a source must not even be resolved.
-  * `beforehand` says why a source must not be resolved, or nothing.
   */
 trait DecisionPoint {
   def recall(guard: String, digest: String, runs: Boolean): String
   def decide(guard: String, letter: String, part: String, last: Boolean, runs: Boolean): String
   def explain(guard: String, letter: String): String
   def compare(letter: String): String
-  def beforehand(guard: String, letter: String): String
+  def beforehand(guard: String, user: String, letter: String): String
   def administers(guard: String, user: String): Boolean
   def authenticate(guard: String, token: String): String
 }
@@ -209,12 +208,12 @@ object Hook {
 
   /** Why a source must not be resolved in a session, if it must not. INVARIANT: what cannot be told is not resolved. */
   private[headgate] def beforehand(session: SparkSession, source: String): Option[String] = {
-    val guard = bound(session).guard
+    val binding = bound(session)
     try {
       val decisions = point.get
       val letter = UUID.randomUUID().toString
-      send(decisions, guard, letter, source.getBytes(StandardCharsets.UTF_8))
-      Option(decisions.beforehand(guard, letter)).filter(_.nonEmpty)
+      send(decisions, binding.guard, letter, source.getBytes(StandardCharsets.UTF_8))
+      Option(decisions.beforehand(binding.guard, binding.user, letter)).filter(_.nonEmpty)
     } catch { case error: Throwable => Some(s"the decision point cannot be reached (${error.getClass.getSimpleName})") }
   }
 
@@ -251,14 +250,14 @@ object Hook {
     json.readTree(names).elements().asScala.map(_.asText).foreach { name =>
       sessionTable(state.sqlParser.parseMultipartIdentifier(name)).filter(state.catalog.tableExists).foreach { identifier =>
         val table = state.catalog.getTableMetadata(identifier)
-        table.storage.locationUri.foreach(uri => Reading.place(table, uri.toString, found.putArray(name)))
+        table.storage.locationUri.foreach(Reading.place(table, _, found.putArray(name)))
       }
     }
     json.writeValueAsString(found)
   }
 
   /** A name in the catalog of the session; what other catalogs have is found there by name only. */
-  private def sessionTable(name: Seq[String]): Option[TableIdentifier] = name match {
+  private[headgate] def sessionTable(name: Seq[String]): Option[TableIdentifier] = name match {
     case Seq(table) => Some(TableIdentifier(table))
     case Seq(database, table) => Some(TableIdentifier(table, Some(database)))
     case Seq(CatalogManager.SESSION_CATALOG_NAME, database, table) => Some(TableIdentifier(table, Some(database)))

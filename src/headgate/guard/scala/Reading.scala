@@ -1,12 +1,14 @@
 package org.apache.spark.sql.headgate
 
 import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
-import org.apache.hadoop.fs.Path
+import java.net.URI
+import org.apache.hadoop.fs.{FileSystem, Path}
 import scala.collection.mutable
 import scala.util.Try
 
 import org.apache.spark.Partition
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, ExternalCatalogUtils}
+import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.datasources.{FileIndex, PartitioningAwareFileIndex}
 import org.apache.spark.sql.execution.datasources.jdbc.{JDBCPartition, JDBCRelation}
 import org.apache.spark.sql.types.StructType
@@ -54,8 +56,8 @@ object Reading {
   }
 
   /** Where a table's files are and how they are to be read: place, format, columns in the names of folders, options. */
-  def place(table: CatalogTable, location: String, result: ArrayNode): Unit = {
-    result.add(location).add(Sources.format(table))
+  def place(table: CatalogTable, location: URI, result: ArrayNode): Unit = {
+    result.add(new Path(location).toString).add(Sources.format(table))
     result.add(texts(table.partitionColumnNames))
     val options = result.addObject()
     if (!table.provider.forall(_.toLowerCase == "hive")) table.storage.properties.foreach { case (key, value) => options.put(key.toLowerCase, value) }
@@ -68,6 +70,12 @@ object Reading {
     def clauses(parts: Array[Partition]) = parts.toSeq.map { case JDBCPartition(clause, _) => Option(clause); case _ => Some("?") }
     val given = clauses(relation.parts)
     given.exists(_.nonEmpty) && !Try(clauses(made)).toOption.contains(given)
+  }
+
+  /** A path that somebody wrote, as Hadoop understands it. */
+  def whole(session: SparkSession, text: String): Path = {
+    val path = new Path(text)
+    if (path.toUri.getScheme == null) FileSystem.get(session.sparkContext.hadoopConfiguration).makeQualified(path) else path
   }
 
   def texts(values: Seq[String]): ArrayNode = {

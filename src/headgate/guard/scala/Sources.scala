@@ -65,10 +65,7 @@ object Sources {
     }
   }
 
-  private def table(found: CatalogTable, result: ObjectNode): Unit = {
-    result.put("table", found.identifier.unquotedString)
-    found.storage.locationUri.foreach(uri => result.put("location", uri.toString))
-  }
+  private def table(found: CatalogTable, result: ObjectNode): Unit = result.put("table", found.identifier.unquotedString)
 
   private def second(table: Table, catalog: Option[CatalogPlugin], identifier: Option[Identifier], options: CaseInsensitiveStringMap, result: ObjectNode): Unit = {
     result.put("source", "v2")
@@ -113,6 +110,7 @@ object Sources {
     case show: ShowColumnsCommand => result.put("name", show.tableName.unquotedString)
     case write: InsertIntoHadoopFsRelationCommand =>
       result.put("path", write.outputPath.toString)
+      Reading.options(write.options, None, result)
       write.catalogTable.foreach(table(_, result))
     case _ =>
   }

@@ -13,8 +13,11 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.internal.SQLConf
 
-/** A stream that is about to be started, without what it reads: that is decided on in each micro-batch. */
-case class StreamStart(write: WriteToStream, resumed: Boolean) extends LeafNode {
+/** A stream that is about to be started, without what it reads: that is decided on in each micro-batch.
+  *
+  * `files` is where it is written to, if to files, and `checkpoint` where it keeps its state.
+  */
+case class StreamStart(write: WriteToStream, files: Option[Path], checkpoint: Path, resumed: Boolean) extends LeafNode {
   override def output: Seq[Attribute] = Nil
 }
 
@@ -27,8 +30,10 @@ object Streams {
   def check(session: AnySession): LogicalPlan => Unit = {
     case write: WriteToStream =>
       val own = session.asInstanceOf[SparkSession]
-      try Hook.enforce(own, StreamStart(write, resumed(own, write)))
-      catch {
+      try {
+        val checkpoint = Reading.whole(own, write.resolvedCheckpointLocation)
+        Hook.enforce(own, StreamStart(write, path(write.sink).map(Reading.whole(own, _)), checkpoint, resumed(own, checkpoint)))
+      } catch {
         case refusal: Throwable =>
           path(write.sink).foreach(one => Try(forget(own, new Path(one, LOG))))
           throw refusal
@@ -39,27 +44,33 @@ object Streams {
   def describe(start: StreamStart, result: ObjectNode): Unit = {
     val write = start.write
     result.put("sink", write.sink.getClass.getName)
-    path(write.sink).foreach(result.put("path", _))
+    start.files.foreach(one => result.put("path", one.toString))
+    options(write.sink).foreach(Reading.options(_, None, result))
     if (write.catalogTable.nonEmpty || write.catalogAndIdent.nonEmpty) result.put("table", write.sink.name())
     // What Spark throws away with the query is a folder that it has just made.
-    if (!write.deleteCheckpointOnStop) result.put("checkpoint", write.resolvedCheckpointLocation).put("resumed", start.resumed)
+    if (!write.deleteCheckpointOnStop) result.put("checkpoint", start.checkpoint.toString).put("resumed", start.resumed)
   }
 
   /** Where a sink for files puts them. It keeps that to itself, but for its text. */
   private def path(sink: Table): Option[String] =
     Option(sink.toString).filter(text => FILES(sink.getClass.getName) && text.startsWith("FileSink[") && text.endsWith("]")).map(_.drop(9).dropRight(1))
 
+  /** What a sink for files was told: it goes to Hadoop with every batch. */
+  private def options(sink: Table): Option[Map[String, String]] = Option(sink).filter(one => FILES(one.getClass.getName)).flatMap(one => Try {
+    val field = one.getClass.getDeclaredField("options")
+    field.setAccessible(true)
+    field.get(one).asInstanceOf[Map[String, String]]
+  }.toOption)
+
   private val FILES = Set("streaming.sinks", "streaming").map(home => s"org.apache.spark.sql.execution.$home.FileStreamSink")
 
   /** Whether something is there already; what cannot be told is. */
-  private def resumed(session: SparkSession, write: WriteToStream): Boolean = {
-    val place = new Path(write.resolvedCheckpointLocation)
+  private def resumed(session: SparkSession, place: Path): Boolean =
     Try(place.getFileSystem(session.sessionState.newHadoopConf()).listStatus(place)) match {
       case Success(found) => found.nonEmpty
       case Failure(_: FileNotFoundException) => false
       case Failure(_) => true
     }
-  }
 
   /** What a setting is if nobody sets it: a stream that is gone on with sets many of them to what they were, and are. */
   def usual(key: String): Option[String] = Try(Option(untouched.getConfString(key))).toOption.flatten.filter(_.nonEmpty)
