@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import subprocess
 import time
 from pathlib import Path
@@ -152,6 +154,61 @@ def test_a_cache_that_cannot_be_written_is_a_clear_error(monkeypatch, tmp_path) 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     with pytest.raises(BuildError, match="set XDG_CACHE_HOME"):
         ensure_jar()
+
+
+@pytest.fixture
+def cached(monkeypatch, tmp_path) -> Path:
+    """A jar that is there already, in a folder of ours."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(build, "sources", list)
+    path = jar_path()
+    path.parent.mkdir(mode=0o700)
+    path.write_bytes(b"made before")
+    assert ensure_jar() == path
+    return path
+
+
+@pytest.mark.parametrize("which", ["folder", "jar"])
+def test_a_jar_that_others_may_write_is_not_loaded(cached, which) -> None:
+    """What is in it runs in the server, and its name can be guessed."""
+    (cached if which == "jar" else cached.parent).chmod(0o777)
+    with pytest.raises(BuildError, match="others may write to it"):
+        ensure_jar()
+
+
+@pytest.mark.parametrize("which", ["folder", "jar"])
+def test_a_jar_of_somebody_elses_is_not_loaded(cached, which, monkeypatch) -> None:
+    if os.getuid() == 0:
+        os.chown(cached if which == "jar" else cached.parent, 12345, -1)
+    else:  # who cannot give files away, is somebody else
+        monkeypatch.setattr(os, "getuid", lambda: 12345)
+    with pytest.raises(BuildError, match="belongs to another user"):
+        ensure_jar()
+
+
+def test_nothing_is_compiled_into_a_folder_that_others_may_write_to(cached, monkeypatch) -> None:
+    monkeypatch.setattr(build, "compile_jar", lambda *_: pytest.fail("compiled"))
+    cached.unlink()
+    cached.parent.chmod(0o777)
+    with pytest.raises(BuildError, match="others may write to it"):
+        ensure_jar()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives links away")
+def test_a_link_of_somebody_elses_is_not_followed(cached) -> None:
+    """It may lead elsewhere a moment later."""
+    ours = cached.parent.rename(cached.parent.with_name("ours"))
+    cached.parent.symlink_to(ours)
+    assert ensure_jar() == cached
+    os.chown(cached.parent, 12345, -1, follow_symlinks=False)
+    with pytest.raises(BuildError, match="belongs to another user"):
+        ensure_jar()
+
+
+def test_a_folder_for_jars_is_for_us_alone(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "new"))
+    monkeypatch.setattr(build, "compile_jar", lambda path, _: path.write_bytes(b"made"))
+    assert stat.S_IMODE(ensure_jar().parent.stat().st_mode) == 0o700
 
 
 # Tokens.
