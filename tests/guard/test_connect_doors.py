@@ -55,6 +55,16 @@ spark.streams.resetTerminated()
 answer.append(len(spark.streams.active))
 """
 
+# A status is there for a moment only, so that it is asked for until the stream has failed, and a little longer.
+STATUS = """
+stream = spark.readStream.schema(spark.read.parquet("DATA").schema).parquet("DATA")
+query = stream.selectExpr("cast(concat('secret', Id) AS int)").writeStream.format("memory").queryName("failing").start()
+answer = [query.status["message"]]
+while query.isActive:
+    answer.append(query.status["message"])
+answer.append(query.status["message"])
+"""
+
 CODE = (
     BY_HAND
     + """
@@ -281,6 +291,8 @@ THERE = [(kind, field) for kind, field in KINDS if kind in proto.Catalog.DESCRIP
 TASKS = {
     "listeners": (ALICE, "", LISTENERS),
     "streams": (ALICE, "", STREAMS),
+    "status": (ALICE, "", STATUS),
+    "status of an administrator": (BOB, "", STATUS),
     "code": (ALICE, "", CODE),
     "catalog": (ALICE, "", f"KINDS = {THERE!r}\n{CATALOG}"),
     "packed": (ALICE, "", PACKED),
@@ -322,6 +334,30 @@ def test_a_listener_of_the_users_is_refused(answers) -> None:
 
 def test_streams_are_managed_as_ever(answers) -> None:
     assert _answer(answers, "streams") == [["managed"], "managed", False, 0]
+
+
+STATUSES = {
+    "Initializing StreamExecution",
+    "Initializing sources",
+    "Getting offsets",
+    "Writing offsets to log",
+    "Waiting for data to arrive",
+    "Waiting for next trigger",
+    "Processing new data",
+    "No new data but cleaning up state",
+    "Starting new streaming query",
+    "Stopped",
+    "Terminated with exception",
+    "Running",
+}
+
+
+def test_the_status_of_a_stream_tells_no_value_and_no_place(answers) -> None:
+    """Way in 10: Spark puts the error as it is behind `Terminated with`, and a folder behind `Getting offsets`."""
+    found = _answer(answers, "status")
+    assert set(found) <= STATUSES
+    assert found[-1] == "Terminated with exception"
+    assert "secret" in _answer(answers, "status of an administrator")[-1]
 
 
 def test_code_in_expressions_and_relations_is_refused(answers) -> None:

@@ -161,12 +161,36 @@ while (last := outcome(lambda: second.range(3).count())) != "done" and time.mono
 answer.append(last)
 """
 
+# To find the values of a pivot, Spark runs a query while it analyses. An explanation is given by the guard itself.
+PIVOTS = (
+    TIMED
+    + """
+import threading
+bob, alice = session("bob-example"), session("alice-example")
+PAIRS = "SELECT a.id x, a.id * b.id y FROM range(0, 100000000, 1, 2) a CROSS JOIN range(100000000) b"
+pivoted = lambda one: one.sql(PAIRS).groupBy("x").pivot("y").count()
+told = {}
+asks = {"bob": lambda: str(pivoted(bob).schema), "alice": lambda: pivoted(alice)._explain_string()}
+asks["later"] = lambda: session("bob-example").range(3).count()
+def asked(name):
+    told[name] = timed(asks[name])[0]
+held = [threading.Thread(target=asked, args=[name], daemon=True) for name in asks]
+for one in held:
+    one.start()
+    time.sleep(1)
+for one in held:
+    one.join(60)
+answer = [told.get(name, "it runs on") for name in asks]
+"""
+)
+
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     limits = {"seconds": SECONDS, "queries": 2, "streams": 1, "analyses": 2, "sessions": 16}
     programs = {"explodes": EXPLODES, "backtracks": BACKTRACKS, "at once": AT_ONCE, "streams": STREAMS}
     programs |= {"in turns": IN_TURNS, "analyses": ANALYSES, "scripts": SCRIPTS, "sessions": SESSIONS}
+    programs |= {"pivots": PIVOTS}
     with running_endpoint(tmp_path_factory.mktemp("limits"), limits) as endpoint:
         return answers_to(endpoint, {name: (BOB, "", program) for name, program in programs.items()})
 
@@ -218,6 +242,14 @@ def test_nobody_has_more_than_a_number_of_plans_analysed_at_once(answers) -> Non
         assert "2 plans of yours are being analysed" in told
     assert firsts == ["done", "done"]
     assert alices == later == "struct<id:bigint>"
+
+
+def test_a_query_inside_of_an_analysis_is_stopped_and_others_go_on(answers) -> None:
+    """Whoever asks for the columns of such a plan, or for an explanation, has all cores work without a query."""
+    *stopped, later = _answer(answers, "pivots")
+    for told in stopped:
+        assert f"the query ran for more than {SECONDS} s" in told
+    assert later == 3
 
 
 def test_a_script_that_never_ends_does_not_begin(answers) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import subprocess
 import time
 from pathlib import Path
@@ -15,7 +17,7 @@ from headgate.errors import InputError, UnknownNameError
 from headgate.guard import Guard, Settings, Source, build, catalog_of, explain, session
 from headgate.guard.build import BuildError, ensure_jar, jar_path
 from headgate.guard.plan import read_description
-from headgate.guard.tokens import TokenBook, digest_of, new_token, read_tokens
+from headgate.guard.tokens import digest_of, new_token, read_tokens
 from headgate.model.schema import StreamCatalog
 
 
@@ -154,6 +156,61 @@ def test_a_cache_that_cannot_be_written_is_a_clear_error(monkeypatch, tmp_path) 
         ensure_jar()
 
 
+@pytest.fixture
+def cached(monkeypatch, tmp_path) -> Path:
+    """A jar that is there already, in a folder of ours."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(build, "sources", list)
+    path = jar_path()
+    path.parent.mkdir(mode=0o700)
+    path.write_bytes(b"made before")
+    assert ensure_jar() == path
+    return path
+
+
+@pytest.mark.parametrize("which", ["folder", "jar"])
+def test_a_jar_that_others_may_write_is_not_loaded(cached, which) -> None:
+    """What is in it runs in the server, and its name can be guessed."""
+    (cached if which == "jar" else cached.parent).chmod(0o777)
+    with pytest.raises(BuildError, match="others may write to it"):
+        ensure_jar()
+
+
+@pytest.mark.parametrize("which", ["folder", "jar"])
+def test_a_jar_of_somebody_elses_is_not_loaded(cached, which, monkeypatch) -> None:
+    if os.getuid() == 0:
+        os.chown(cached if which == "jar" else cached.parent, 12345, -1)
+    else:  # who cannot give files away, is somebody else
+        monkeypatch.setattr(os, "getuid", lambda: 12345)
+    with pytest.raises(BuildError, match="belongs to another user"):
+        ensure_jar()
+
+
+def test_nothing_is_compiled_into_a_folder_that_others_may_write_to(cached, monkeypatch) -> None:
+    monkeypatch.setattr(build, "compile_jar", lambda *_: pytest.fail("compiled"))
+    cached.unlink()
+    cached.parent.chmod(0o777)
+    with pytest.raises(BuildError, match="others may write to it"):
+        ensure_jar()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives links away")
+def test_a_link_of_somebody_elses_is_not_followed(cached) -> None:
+    """It may lead elsewhere a moment later."""
+    ours = cached.parent.rename(cached.parent.with_name("ours"))
+    cached.parent.symlink_to(ours)
+    assert ensure_jar() == cached
+    os.chown(cached.parent, 12345, -1, follow_symlinks=False)
+    with pytest.raises(BuildError, match="belongs to another user"):
+        ensure_jar()
+
+
+def test_a_folder_for_jars_is_for_us_alone(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "new"))
+    monkeypatch.setattr(build, "compile_jar", lambda path, _: path.write_bytes(b"made"))
+    assert stat.S_IMODE(ensure_jar().parent.stat().st_mode) == 0o700
+
+
 # Tokens.
 
 
@@ -162,9 +219,7 @@ def test_tokens(tmp_path) -> None:
     book = tmp_path / "tokens.yaml"
     book.write_text(f"ann: [{digest_of(token)}, {digest_of(other)}]\n")
     tokens = read_tokens(book, USERS)
-    assert tokens.user_of(token) == tokens.user_of(other) == "ann"
-    assert tokens.user_of("") is None
-    assert TokenBook({}).user_of(token) is None
+    assert tokens.digests == {digest_of(token): "ann", digest_of(other): "ann"}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The plan hook's jar: compiled on first use by the compiler that PySpark carries, kept in the user's cache.
 
 The key is the version of Spark and a hash of the sources, so that a new one of either is compiled anew. Of several
-processes at once one compiles; a jar appears whole or not at all.
+processes at once one compiles; a jar appears whole or not at all. One that somebody else may have put there is refused.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import stat
 import subprocess
 import tempfile
 from importlib.resources import files
@@ -52,19 +53,33 @@ def jar_path() -> Path:
 def ensure_jar() -> Path:
     """The jar, compiled if it is not there yet (about ten seconds, once)."""
     path = jar_path()
-    if path.is_file():
-        return path
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with (path.parent / "build.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not path.is_file():  # another process may have been quicker
-                compile_jar(path, sources())
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _check_ours(path.parent)
+        if not path.is_file():
+            _compile_once(path)
+        _check_ours(path)
     except OSError as error:
         raise BuildError(
-            f"the guard's hook cannot be built: {error}; set XDG_CACHE_HOME to a folder you can write to"
+            f"the guard's hook cannot be built: {error}; set XDG_CACHE_HOME to a folder of your own"
         ) from error
     return path
+
+
+def _check_ours(path: Path) -> None:
+    """Refuse what others could have put there: the jar's name can be guessed, and what is in it runs in the server."""
+    owners = {path.lstat().st_uid, path.stat().st_uid}  # of a link, and of what it leads to
+    if owners - {os.getuid(), 0}:
+        raise BuildError(f"`{path}` belongs to another user; set XDG_CACHE_HOME to a folder of your own")
+    if path.stat().st_mode & stat.S_IWOTH:
+        raise BuildError(f"`{path}` is not safe, as others may write to it; take that away with `chmod o-w`")
+
+
+def _compile_once(path: Path) -> None:
+    with (path.parent / "build.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.is_file():  # another process may have been quicker
+            compile_jar(path, sources())
 
 
 def compile_jar(path: Path, files_of: list[tuple[str, str]]) -> None:
@@ -85,6 +100,7 @@ def compile_jar(path: Path, files_of: list[tuple[str, str]]) -> None:
         if done.returncode != 0 or not made.is_file():
             said = (done.stderr or done.stdout).strip()[:2_000]
             raise BuildError(f"the guard's hook does not compile with PySpark {pyspark.__version__}:\n{said}")
+        made.chmod(0o644)  # whatever the umask is
         made.replace(path)
 
 

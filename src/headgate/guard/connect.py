@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from headgate.errors import InputError
 from headgate.guard.build import ensure_jar
-from headgate.guard.gateway import POINT, attach, enrol
+from headgate.guard.gateway import attach, enrol
 from headgate.guard.guard import Guard
 from headgate.guard.protocol import FORBIDDEN, REQUESTS, WORDS
 from headgate.guard.session import settle_tables
@@ -67,7 +67,6 @@ def serve(
     )
     attach(spark)
     enrol(guard)
-    POINT.authenticators[guard.id] = tokens.user_of
     settle_tables(guard, spark)
     endpoint = ConnectEndpoint(spark, port)
     limits = guard.settings.limits
@@ -75,6 +74,7 @@ def serve(
         endpoint._server().start(
             spark._jsparkSession,
             guard.id,
+            _array(spark, tuple(f"{digest} {user}" for digest, user in tokens.digests.items())),
             _array(spark, REQUESTS),
             _array(spark, tuple(f"{message} {word}" for message, words in WORDS.items() for word in words)),
             _array(spark, tuple(f"{part} {why}" for part, why in FORBIDDEN.items())),

@@ -31,7 +31,6 @@ class DecisionPoint:
     """What the JVM calls. A guard that is gone decides nothing, which the hook takes for a refusal."""
 
     def __init__(self) -> None:
-        self.authenticators: dict[str, Any] = {}
         self._letters: dict[str, list[str]] = {}
 
     def recall(self, guard: str, digest: str, runs: bool) -> str:
@@ -67,11 +66,6 @@ class DecisionPoint:
         """Whether the user may see plans and progress as they are."""
         found = _guards.get(guard)
         return found is not None and user in found.settings.administrators
-
-    def authenticate(self, guard: str, token: str) -> str:
-        """The user of a token, or nothing."""
-        found = self.authenticators.get(guard)
-        return str(found(token) or "") if found is not None else ""
 
     class Java:
         """The interface of the hook that this object implements."""

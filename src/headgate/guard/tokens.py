@@ -1,9 +1,8 @@
-"""Tokens of users of the Connect endpoint: kept as hashes, compared without telling how much agrees."""
+"""Tokens of users of the Connect endpoint: kept as hashes, which the endpoint compares (`Tokens.scala`)."""
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import re
 import secrets
 from collections.abc import Iterable, Mapping
@@ -31,19 +30,10 @@ def digest_of(token: str) -> str:
 
 
 class TokenBook:
-    """Whose token is it? Each user may have several, so that one can be replaced without a gap."""
+    """The user of each digest. A user may have several, so that a token can be replaced without a gap."""
 
     def __init__(self, digests: Mapping[str, str]) -> None:
-        self._users = dict(digests)
-
-    def user_of(self, token: str) -> str | None:
-        """The user of a token; None for one that is not known."""
-        wanted = digest_of(token)
-        found = None
-        for digest, user in self._users.items():
-            if hmac.compare_digest(digest, wanted):
-                found = user
-        return found
+        self.digests = dict(digests)
 
 
 def read_tokens(path: Path, users: Iterable[str]) -> TokenBook:

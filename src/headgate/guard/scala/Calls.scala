@@ -1,6 +1,6 @@
 package org.apache.spark.sql.headgate
 
-import java.util.concurrent.{ExecutionException, SynchronousQueue, ThreadFactory, ThreadPoolExecutor, TimeUnit}
+import java.util.concurrent.{ExecutionException, RejectedExecutionHandler, SynchronousQueue, ThreadFactory, ThreadPoolExecutor, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 
 import py4j.{Py4JPythonClient, Py4JPythonClientPerThread}
@@ -10,11 +10,13 @@ import py4j.{Py4JPythonClient, Py4JPythonClientPerThread}
   * py4j gives every thread that calls Python a connection of its own, with a thread that listens on the other side, and
   * keeps all of it when the thread has ended. Connect runs each query on a new thread, and each stream has one: an
   * endpoint would grow by half a megabyte with each query, until it has no threads left. So calls go through threads of
-  * our own, of which there are as many as there were calls at once. They are never given up, because their connections
-  * would stay.
+  * our own, of which there are as many as there were calls at once, up to `MOST`. They are never given up, because their
+  * connections would stay. Further calls wait in turn until one of them is free.
   *
   * A thread that has a connection calls through that: it does what Python asked it to, and Python may hold locks that only
-  * its own thread can pass.
+  * its own thread can pass. So calls never wait for each other in a ring, though there is an end to their number: Python
+  * answers without asking Spark for anything, and if it did, what it asked would come to the very thread that calls it,
+  * which has its connection and needs no other.
   */
 class Calls(point: DecisionPoint, client: Py4JPythonClientPerThread) extends DecisionPoint {
   private val made = new AtomicInteger()
@@ -23,7 +25,9 @@ class Calls(point: DecisionPoint, client: Py4JPythonClientPerThread) extends Dec
     thread.setDaemon(true)
     thread
   }
-  private val threads = new ThreadPoolExecutor(0, Int.MaxValue, Long.MaxValue, TimeUnit.NANOSECONDS, new SynchronousQueue[Runnable](), daemons)
+  private val inTurn: RejectedExecutionHandler = (work, pool) => pool.getQueue.put(work)
+  private val threads =
+    new ThreadPoolExecutor(0, Calls.MOST, Long.MaxValue, TimeUnit.NANOSECONDS, new SynchronousQueue[Runnable](true), daemons, inTurn)
 
   private def through[A](call: () => A): A =
     if (client.getPerThreadConnection != null) call()
@@ -41,11 +45,11 @@ class Calls(point: DecisionPoint, client: Py4JPythonClientPerThread) extends Dec
   override def beforehand(guard: String, user: String, letter: String): String = through(() => point.beforehand(guard, user, letter))
 
   override def administers(guard: String, user: String): Boolean = through(() => point.administers(guard, user))
-
-  override def authenticate(guard: String, token: String): String = through(() => point.authenticate(guard, token))
 }
 
 object Calls {
+  private val MOST = 64
+
   def by(client: Py4JPythonClient, point: DecisionPoint): DecisionPoint = client match {
     case own: Py4JPythonClientPerThread => new Calls(point, own)
     case _ => point // without PYSPARK_PIN_THREAD connections are nobody's, and used again

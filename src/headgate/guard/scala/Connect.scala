@@ -22,12 +22,13 @@ object ConnectGuard {
   @volatile private var words: Map[String, Set[String]] = Map.empty
   @volatile private var settings: Map[String, String] = Map.empty
 
-  /** Opens the endpoint for one guard: which kinds of requests are let in, which choices of messages (`Relation read`), and
-    * what no request may contain, each with the reason behind it. Gives the port.
+  /** Opens the endpoint for one guard: whose tokens are known (`Tokens.start`), which kinds of requests are let in, which
+    * choices of messages (`Relation read`), and what no request may contain, each with the reason behind it. Gives the port.
     */
   def start(
-      base: SparkSession, guardId: String, allowed: Array[String], choices: Array[String], forbidden: Array[String], settable: Array[String],
-      seconds: Long, queries: Int, streams: Int, analyses: Int, sessions: Int): Int = {
+      base: SparkSession, guardId: String, tokens: Array[String], allowed: Array[String], choices: Array[String], forbidden: Array[String],
+      settable: Array[String], seconds: Long, queries: Int, streams: Int, analyses: Int, sessions: Int): Int = {
+    Tokens.start(tokens)
     kinds = allowed.toSet
     words = choices.map(_.split(" ", 2)).groupMap(_(0))(_(1)).map { case (name, list) => name -> list.toSet }
     parts = forbidden.map(_.split(" ", 2)).map(one => one(0) -> one(1)).toMap
@@ -133,7 +134,7 @@ class ConnectGuard extends ServerInterceptor {
   override def interceptCall[Request, Response](
       call: ServerCall[Request, Response], headers: Metadata, next: ServerCallHandler[Request, Response]): ServerCall.Listener[Request] = {
     val token = Option(headers.get(authorization)).filter(_.startsWith("Bearer ")).map(_.stripPrefix("Bearer "))
-    val user = for (guard <- ConnectGuard.guard; one <- token; found <- Hook.authenticate(guard, one)) yield found
+    val user = for (_ <- ConnectGuard.guard; one <- token; found <- Tokens.user(one)) yield found
     user match {
       case None =>
         call.close(Status.UNAUTHENTICATED.withDescription("the token is missing or not known"), new Metadata())

@@ -36,7 +36,6 @@ trait DecisionPoint {
   def compare(letter: String): String
   def beforehand(guard: String, user: String, letter: String): String
   def administers(guard: String, user: String): Boolean
-  def authenticate(guard: String, token: String): String
 }
 
 /** A query that is not run, with what the user is told; of a kind that clients show without a trace. */
@@ -279,9 +278,6 @@ object Hook {
     (binding.settings.keySet -- now.keySet).foreach(changed.put(_, "")) // taken away, so that Spark's own default holds
     json.writeValueAsString(description)
   }
-
-  private[sql] def authenticate(guard: String, token: String): Option[String] =
-    try point.map(_.authenticate(guard, token)).filter(_.nonEmpty) catch { case _: Throwable => None }
 
   private[headgate] def refused(why: String): RefusedException = new RefusedException(s"refused by the guard: $why")
 }

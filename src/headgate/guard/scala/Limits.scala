@@ -4,7 +4,7 @@ import java.util.concurrent.{ConcurrentHashMap, Executors, ScheduledExecutorServ
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
-import org.apache.spark.{JobExecutionStatus, SparkContext, SparkStatusTracker}
+import org.apache.spark.{JobExecutionStatus, SparkContext, SparkJobInfo, SparkStatusTracker}
 import org.apache.spark.connect.proto.ExecutePlanRequest
 import org.apache.spark.sql.connect.service.{ExecuteInfo, ExecuteStatus, SparkConnectService}
 import org.apache.spark.sql.streaming.StreamingQuery
@@ -23,6 +23,9 @@ object Limits {
   private val batches = new ConcurrentHashMap[String, Batch]()
   private val waited = new ConcurrentHashMap[String, Long]()
   private val analysing = new ConcurrentHashMap[String, Int]()
+
+  /** The plans that are being analysed, each by the tag of the jobs that it runs, and since when. */
+  private val plans = new ConcurrentHashMap[String, Long]()
   private var looked = System.nanoTime()
   @volatile private var most = Most(0, 0, 0, 0)
   @volatile private var watch: Option[ScheduledExecutorService] = None
@@ -58,8 +61,8 @@ object Limits {
   /** Whatever became of a query that was let in, from now on Spark knows. */
   def known(user: String, operation: String): Unit = admitted.remove(user -> operation)
 
-  /** Why a plan is not analysed now, if it is not: that takes a thread of the driver, and nothing stops it. What is let in
-    * counts until `analysed` is told.
+  /** Why a plan is not analysed now, if it is not: that takes a thread of the driver, and nothing stops it but what
+    * it runs meanwhile. What is let in counts until `analysed` is told.
     */
   def analyse(user: String): Option[String] =
     if (analysing.merge(user, 1, _ + _) <= most.analyses) None
@@ -69,6 +72,23 @@ object Limits {
     }
 
   def analysed(user: String): Unit = analysing.merge(user, -1, _ + _)
+
+  /** Analyses a plan on this thread. Spark runs jobs to find the values of a pivot or a correlation, which are stopped as those
+    * of a query are. The thread goes on to other users' requests, so that nothing of this is left with it.
+    */
+  def watched[A](tag: String)(analysis: => A): A = {
+    val context = SparkContext.getOrCreate()
+    val interrupts = context.getLocalProperty(SparkContext.SPARK_JOB_INTERRUPT_ON_CANCEL)
+    context.addJobTag(tag)
+    context.setInterruptOnCancel(true)
+    plans.put(tag, System.nanoTime())
+    try analysis
+    finally {
+      plans.remove(tag)
+      context.setLocalProperty(SparkContext.SPARK_JOB_INTERRUPT_ON_CANCEL, interrupts)
+      context.removeJobTag(tag)
+    }
+  }
 
   /** What a user is told of a query that was stopped for taking too long. */
   def reason(operation: String): Option[String] =
@@ -90,17 +110,30 @@ object Limits {
     looked = now
     val queries = active.filterNot(waits)
     val streams = Sessions.streams()
-    waited.keySet.retainAll((queries.map(_.operationId) ++ streams.map(_.runId.toString)).asJava)
+    val analyses = plans.asScala.toSeq
+    waited.keySet.retainAll((queries.map(_.operationId) ++ streams.map(_.runId.toString) ++ analyses.map(_._1)).asJava)
+    analyses.foreach { case (tag, since) => lookAt(tag, since, now, passed) }
     queries.foreach(lookAt(_, now, passed))
     streams.foreach(lookAt(_, now, passed))
   }
 
   private def lookAt(query: ExecuteInfo, now: Long, passed: Long): Unit =
     if (tooLong(query.operationId, query.creationTimeNs, now, passed, _.getJobIdsForTag(query.jobTag))) {
-      if (stopped.size > KEPT) stopped.clear()
-      stopped.add(query.operationId)
+      note(query.operationId)
       SparkConnectService.executionManager.getExecuteHolder(query.key).foreach(_.interrupt())
     }
+
+  /** A plan whose job was stopped may go on to another one, which is stopped the next time. */
+  private def lookAt(tag: String, since: Long, now: Long, passed: Long): Unit =
+    if (tooLong(tag, since, now, passed, _.getJobIdsForTag(tag)) && running(_.getJobIdsForTag(tag)).nonEmpty) {
+      note(tag)
+      SparkContext.getOrCreate().cancelJobsWithTag(tag)
+    }
+
+  private def note(operation: String): Unit = {
+    if (stopped.size > KEPT) stopped.clear()
+    stopped.add(operation)
+  }
 
   /** A stream may run for ever, but not one batch of it. */
   private def lookAt(stream: StreamingQuery, now: Long, passed: Long): Unit = {
@@ -120,8 +153,12 @@ object Limits {
   }
 
   private def waitsForCores(jobs: SparkStatusTracker => Array[Int]): Boolean = {
-    val tracker = SparkContext.getOrCreate().statusTracker
-    val running = jobs(tracker).toSeq.flatMap(tracker.getJobInfo(_)).filter(_.status == JobExecutionStatus.RUNNING)
-    running.nonEmpty && running.flatMap(_.stageIds.toSeq).flatMap(tracker.getStageInfo(_)).forall(_.numActiveTasks == 0)
+    val found = running(jobs)
+    found.nonEmpty && found.flatMap(_.stageIds.toSeq).flatMap(tracker.getStageInfo(_)).forall(_.numActiveTasks == 0)
   }
+
+  private def running(jobs: SparkStatusTracker => Array[Int]): Seq[SparkJobInfo] =
+    jobs(tracker).toSeq.flatMap(tracker.getJobInfo(_)).filter(_.status == JobExecutionStatus.RUNNING)
+
+  private def tracker: SparkStatusTracker = SparkContext.getOrCreate().statusTracker
 }

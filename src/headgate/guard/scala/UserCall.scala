@@ -37,6 +37,8 @@ class UserCall[Request, Response](call: ServerCall[Request, Response], user: Str
       super.sendMessage(Failures.told(one).asInstanceOf[Response])
     case one: ExecutePlanResponse if one.hasStreamingQueryCommandResult && one.getStreamingQueryCommandResult.hasRecentProgress && !administers =>
       super.sendMessage(Progress.scrubbed(one).asInstanceOf[Response])
+    case one: ExecutePlanResponse if one.hasStreamingQueryCommandResult && one.getStreamingQueryCommandResult.hasStatus && !administers =>
+      super.sendMessage(Progress.stated(one).asInstanceOf[Response])
     case one: FetchErrorDetailsResponse if !administers => super.sendMessage(Failures.told(one).asInstanceOf[Response])
     // INVARIANT: a plan as Spark prints it is for administrators, whichever way it came here.
     case one: AnalyzePlanResponse if one.hasExplain && !administers =>

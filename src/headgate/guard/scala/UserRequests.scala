@@ -1,5 +1,6 @@
 package org.apache.spark.sql.connect.headgate
 
+import java.util.UUID
 import scala.util.{Failure, Success, Try}
 
 import org.sparkproject.connect.grpc.{Metadata, ServerCall, Status}
@@ -32,7 +33,12 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
     case Left(why) => refuse(why)
   }
 
-  override def onHalfClose(): Unit = if (!closed) super.onHalfClose()
+  /** Here the service analyses a plan that is asked about; what is executed has a thread of its own. A closure cannot call
+    * `super`, which has this from a class that is hidden from us.
+    */
+  override def onHalfClose(): Unit =
+    if (analyses && !closed) Limits.watched(own.operation)(next.onHalfClose())
+    else if (!closed) super.onHalfClose()
 
   override def onComplete(): Unit = {
     over()
@@ -53,18 +59,23 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
 
   private def admitted(request: AnalyzePlanRequest): Unit = {
     analyses = true
+    own.operation = s"headgate-${UUID.randomUUID()}"
     if (request.hasExplain && !ConnectGuard.administers(user)) answer(request) else super.onMessage(request.asInstanceOf[Request])
   }
 
-  private def answer(request: AnalyzePlanRequest): Unit = Try(ConnectGuard.explained(user, request)) match {
+  private def answer(request: AnalyzePlanRequest): Unit = Try(Limits.watched(own.operation)(ConnectGuard.explained(user, request))) match {
     case Success(Some(found)) =>
       closed = true
       call.sendHeaders(new Metadata())
       call.sendMessage(found.asInstanceOf[Response])
       call.close(Status.OK, new Metadata())
     case Success(None) => super.onMessage(request.asInstanceOf[Request])
-    case Failure(refusal: RefusedException) => refuse(refusal.getMessage)
-    case Failure(error) => refuse(s"refused by the guard: the plan cannot be explained (${error.getClass.getSimpleName})")
+    case Failure(error) => refuse(Limits.reason(own.operation).getOrElse(unexplained(error)))
+  }
+
+  private def unexplained(error: Throwable): String = error match {
+    case refusal: RefusedException => refusal.getMessage
+    case other => s"refused by the guard: the plan cannot be explained (${other.getClass.getSimpleName})"
   }
 
   private def refuse(why: String): Unit = {
