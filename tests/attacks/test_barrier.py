@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
+
 import pytest
 from guarded import OWN, below_the_barrier, physical, policy, refused, rows, spying_udf
+from pyspark.errors import AnalysisException
+from pyspark.sql import Window
+from pyspark.sql.functions import array, avg, coalesce, collect_list, count, explode, expr, lag, lit
 
 from headgate.guard import Settings, session
+from headgate.guard.plan import Description, Expression, Node
+from headgate.guard.purposes import analyse
 
 
 def test_a_users_function_is_refused(world, tmp_path) -> None:
@@ -29,6 +37,67 @@ def test_a_function_that_is_granted_sees_authorised_rows_only(world, tmp_path) -
         ann = world.session("ann", own, settings=Settings(functions={"role:analyst": ["spy"]}))
         assert len(rows(ann.table("emp").where(spying_udf(seen)("salary")))) == 2
         assert sorted(seen.read_text().split()) == ["50", "60"]
+
+
+REST = policy("rest", "object: {tables: [emp], attributes: [id, dept]}, allow: [read]")
+SPYING = Settings(functions={"role:analyst": ["spy"]})
+
+GIVEN = {
+    "where": lambda emp, spy: emp.where(spy("salary")).select("id"),
+    "shown": lambda emp, spy: emp.select("id", spy("salary")),
+    "shown beside": lambda emp, spy: emp.select("salary", "id", spy("salary")),
+    "in a function": lambda emp, spy: emp.select("id", coalesce(spy("salary"), lit(True))),
+    "average": lambda emp, spy: emp.agg(avg(spy(emp.salary + 1).cast("int")), count("id")),
+    "groups": lambda emp, spy: emp.groupBy("dept").agg(avg(spy("salary").cast("int"))),
+    "join": lambda emp, spy: emp.join(emp.select(emp.id.alias("other")), spy("salary")).select("id"),
+    "key": lambda emp, spy: emp.groupBy(spy("salary")).agg(count("id")),
+    "order": lambda emp, spy: emp.orderBy(spy("salary")).select("id"),
+    "window": lambda emp, spy: emp.select("id", count("id").over(Window.partitionBy(spy("salary")))),
+    "generator": lambda emp, spy: emp.select("id", explode(array(spy("salary")))),
+    "list": lambda emp, spy: emp.groupBy("dept").agg(spy(collect_list("salary"))),
+    "lists": lambda emp, spy: emp.groupBy("dept").agg(collect_list("salary").alias("l")).agg(spy(expr("max(l)"))),
+    "row before": lambda emp, spy: emp.withColumn("s", lag("salary").over(Window.orderBy("id"))).where(spy("s")),
+    "of an alias": lambda emp, spy: emp.select("id", (emp.salary + 1).alias("s")).where(spy("s")).select("id"),
+}
+"""Places in which a user's own function is given salaries."""
+
+
+@pytest.mark.parametrize("allowed", ["assist", "avg", "assist, compute"])
+@pytest.mark.parametrize("place", GIVEN)
+def test_a_users_function_is_given_nothing_that_may_not_be_read(world, tmp_path, place, allowed) -> None:
+    seen = tmp_path / "seen"
+    use = policy("use", f"object: {{tables: [emp], attributes: [salary]}}, allow: [{allowed}]")
+    ann = world.session("ann", REST + use, settings=SPYING)
+    with suppress(AnalysisException):
+        GIVEN[place](ann.table("emp"), spying_udf(seen)).collect()
+    assert not seen.exists() or not re.findall(r"\d+", seen.read_text())
+
+
+def test_a_value_that_is_used_otherwise_is_not_given_to_a_function(world, tmp_path) -> None:
+    use = policy("use", "object: {tables: [emp], attributes: [salary]}, allow: [assist]")
+    ann = world.session("ann", REST + use, settings=SPYING)
+    with refused("`emp.salary` may not be given to a user's own function"):
+        ann.table("emp").where("salary > 1").where(spying_udf(tmp_path / "seen")("salary")).select("id").collect()
+
+
+@pytest.mark.parametrize("place", GIVEN)
+def test_a_users_function_is_given_what_may_be_read(world, tmp_path, place) -> None:
+    seen = tmp_path / "seen"
+    use = policy("use", "object: {tables: [emp], attributes: [salary]}, allow: [assist, compute]")
+    own = policy("own", "object: {tables: [emp], attributes: [salary], where: dept = 'A'}, allow: [read]")
+    GIVEN[place](world.session("ann", REST + use + own, settings=SPYING).table("emp"), spying_udf(seen)).collect()
+    found = set(re.findall(r"\d+", seen.read_text()))
+    assert found in ({"50", "60"}, {"51", "61"})
+
+
+def test_a_users_function_may_be_called_for_each_element() -> None:
+    spy = Expression("function", "ScalaUDF", label="spy", by="some.Spy")
+    each = Expression("function", "LambdaFunction", of=(spy,))
+    found = Expression("function", "ArrayExists", of=(Expression("column", column=0), each))
+    leaf = Node(1, "LogicalRelation", (0, 1), (), {})
+    kept = Node(0, "Filter", (0, 1), (leaf,), {}, where=(found,))
+    uses = analyse(Description("guard", "ann", kept, (kept, leaf), {}, {}, {})).uses
+    assert {(use.privilege, use.shown) for use in uses if use.origin[0] == "where"} == {("read", False)}
 
 
 def test_a_users_function_under_a_built_in_name_does_not_reach_policies(world) -> None:

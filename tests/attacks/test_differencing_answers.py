@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from guarded import drained, refused, rows
+from pyspark.errors import AnalysisException
 
 from headgate.guard import Settings, session
 from headgate.model.subject import User
@@ -218,6 +221,40 @@ def test_rows_that_may_only_be_counted_are_watched_too(staff) -> None:
     assert rows(ann.sql("SELECT count(*) FROM staff")) == [(31,)]
     with refused(SPENT):
         ann.sql("SELECT count(*) FROM staff WHERE id < 30").collect()
+
+
+CONSTANTS = {
+    "constant": "SELECT count(k) FROM (SELECT 1 AS k FROM staff WHERE dept = 'D')",
+    "constant of a constant": "SELECT sum(n) FROM (SELECT k + 1 AS n FROM (SELECT 1 AS k FROM staff WHERE dept = 'D'))",
+    "chance": "SELECT count(k) FROM (SELECT rand() AS k FROM staff WHERE dept = 'D')",
+    "beside": "SELECT count(k) FROM staff CROSS JOIN (VALUES (1)) v(k) WHERE dept = 'D'",
+    "numbered": "SELECT max(k) FROM (SELECT row_number() OVER (ORDER BY id) AS k FROM staff WHERE dept = 'D')",
+    "exploded": "SELECT count(k) FROM (SELECT explode(array(1)) AS k FROM staff WHERE dept = 'D')",
+}
+
+
+@pytest.mark.parametrize("form", CONSTANTS)
+def test_who_counts_constants_counts_rows(staff, form) -> None:
+    ann = staff.session("ann", COUNTS, tables=("staff",))
+    found = []
+    with suppress(AnalysisException):
+        found = rows(ann.sql(CONSTANTS[form]))
+    assert found == []
+
+
+def test_counts_of_different_columns_are_compared(staff) -> None:
+    for first, second in (("*", "name"), ("name", "*"), ("dept", "name")):
+        ann = staff.session("ann", COUNTS, tables=("staff",))
+        assert rows(ann.sql(f"SELECT count({first}) FROM staff")) == [(31,)]
+        with refused(SPENT):
+            ann.sql(f"SELECT count({second}) FROM staff WHERE id < 30").collect()
+        assert rows(ann.sql(f"SELECT count({second}) FROM staff")) == [(31,)]
+
+
+def test_groups_that_were_counted_may_be_added_up(staff) -> None:
+    ann = staff.session("ann", COUNTS, tables=("staff",))
+    counted = "(SELECT dept, count(*) AS n FROM staff GROUP BY dept)"
+    assert rows(ann.sql(f"SELECT sum(n) FROM {counted}")) == [(30,)]
 
 
 def test_a_refused_question_is_not_counted(staff) -> None:

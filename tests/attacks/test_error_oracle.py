@@ -6,6 +6,7 @@ import json
 
 import pytest
 from guarded import DEPARTMENTS, drained, policy, rows
+from pyspark.sql.functions import expr
 
 from headgate.guard import Settings, Source, session, table_schema
 from headgate.model.schema import StreamCatalog
@@ -75,6 +76,63 @@ def test_no_error_tells_of_a_value_that_may_be_used_and_not_seen(world, name) ->
     ann.sql(f"SELECT dept, {twice} FROM emp GROUP BY dept").collect()
     ann.sql(f"SELECT id FROM emp ORDER BY {ERROR_FORMS[name]}").collect()
     ann.sql(f"SELECT count(1) FROM emp GROUP BY {ERROR_FORMS[name]}").collect()
+
+
+UNSEEN = policy("rest", "object: {tables: [emp], attributes: [id, dept, salary]}, allow: [read]") + policy(
+    "use", "object: {tables: [emp], attributes: [name]}, allow: [assist]"
+)
+
+CASTS = {
+    "beside a subquery": "SELECT id FROM emp WHERE id = 3 AND (CAST(name AS int) IS NULL OR id IN (SELECT 99))",
+    "around a subquery": "SELECT id FROM emp WHERE id = 3 AND CAST(concat(name, (SELECT 'x')) AS int) IS NULL",
+    "in a list of a subquery": "SELECT id FROM emp WHERE id = 3 AND CAST(name AS int) IN (SELECT 99)",
+    "not in a list of a subquery": "SELECT id FROM emp WHERE id = 3 AND CAST(name AS int) NOT IN (SELECT 99)",
+    "in a list among others": "SELECT id FROM emp WHERE id = 3 AND coalesce(CAST(name AS int) IN (SELECT 99), true)",
+    "outer": "SELECT id FROM emp e WHERE id = 3 AND EXISTS (SELECT 1 FROM dept d WHERE CAST(e.name AS int) IS NULL "
+    "OR d.code = e.dept)",
+    "outer that equals": "SELECT id FROM emp e WHERE id = 3 AND (SELECT max(d.code) FROM dept d WHERE "
+    "length(d.code) = CAST(e.name AS int)) IS NULL",
+    "generator": "SELECT id FROM emp LATERAL VIEW explode(array(CAST(name AS int))) t AS x WHERE id = 3",
+    "outer generator": "SELECT id FROM emp LATERAL VIEW OUTER posexplode(array(CAST(name AS int))) t AS p, x",
+    "lateral": "SELECT e.id FROM emp e JOIN LATERAL (SELECT CAST(e.name AS int) AS n) l ON e.id = 3 WHERE n IS NULL",
+    "lateral condition": "SELECT e.id FROM emp e JOIN LATERAL (SELECT max(code) AS c FROM dept d) l ON "
+    "CAST(e.name AS int) = 1",
+    "over a group key": "SELECT n FROM (SELECT count(1) AS n, CAST(name AS int) AS c FROM emp GROUP BY name) "
+    "WHERE c IS NULL",
+    "over a group key that is cast": "SELECT n FROM (SELECT count(1) AS n, CAST(name AS int) + 1 AS c FROM emp "
+    "GROUP BY CAST(name AS int)) WHERE c IS NULL",
+    "beside an aggregate": "SELECT n FROM (SELECT count(1) AS n, CAST(concat(name, max(dept)) AS int) AS c FROM emp "
+    "GROUP BY name) WHERE c IS NULL",
+    "of an aggregate that tells": "SELECT d FROM (SELECT dept AS d, CAST(max_by(name, id) AS int) AS c FROM emp "
+    "GROUP BY dept) WHERE c IS NULL",
+    "above an aggregate that tells": "SELECT d FROM (SELECT dept AS d, max_by(name, id) AS m FROM emp GROUP BY dept) "
+    "WHERE CAST(m AS int) IS NULL",
+    "having": "SELECT dept FROM emp GROUP BY dept, name HAVING CAST(name AS int) IS NULL OR max(id) = 3",
+    "between": "SELECT id FROM emp WHERE CAST(name AS int) BETWEEN 1 AND 2",
+    "join": "SELECT e.id FROM emp e FULL JOIN dept d ON CAST(e.name AS int) = length(d.code)",
+    "window": "SELECT id FROM (SELECT id, count(1) OVER (PARTITION BY CAST(name AS int)) AS n FROM emp) WHERE n > 0",
+    "order in a group": "SELECT id FROM emp WHERE (SELECT listagg(dept) WITHIN GROUP (ORDER BY "
+    "CAST(name AS int)) FROM emp) = 'x'",
+    "function of elements": "SELECT id FROM emp WHERE exists(array(name), x -> CAST(x AS int) IS NULL) AND id = 3",
+    "grouping sets": "SELECT count(1) FROM emp GROUP BY CUBE (dept, CAST(name AS int))",
+    "union": "SELECT u.id FROM (SELECT name AS x, id FROM emp UNION ALL SELECT title, 0 FROM dept) u JOIN dept ON "
+    "CAST(u.x AS int) = length(code) AND u.id = 3",
+}
+"""Each casts a name that may be used and not seen to a number, in some other place of a query."""
+
+
+@pytest.mark.parametrize("form", CASTS)
+def test_no_place_brings_an_error_to_a_value_that_may_be_used_and_not_seen(world, form) -> None:
+    world.session("ann", UNSEEN + DEPARTMENTS).sql(CASTS[form]).collect()
+
+
+def test_no_operation_of_a_frame_does_either(world) -> None:
+    ann = world.session("ann", UNSEEN + DEPARTMENTS)
+    emp, dept, cast = ann.table("emp"), ann.table("dept"), expr("CAST(name AS int)")
+    assert emp.repartition(2, cast).select("id").count() == 5
+    assert emp.repartitionByRange(2, cast).select("id").count() == 5
+    assert emp.orderBy(cast).select("id").count() == 5
+    emp._joinAsOf(dept, emp.id, expr("length(code)"), on=cast == expr("length(title)")).select("id").collect()
 
 
 def test_no_error_tells_of_a_hidden_row_of_a_stream(world, tmp_path) -> None:

@@ -97,3 +97,28 @@ def test_numbers_of_rows_do_not_make_sums_of_few_of_them(crew) -> None:
     ann.sql("SELECT count(salary) FROM crew WHERE dept <> 'D'").collect()
     with refused("together tell of fewer than 4"):
         ann.sql("SELECT sum(salary) FROM crew WHERE dept <> 'D'").collect()
+
+
+@pytest.mark.parametrize(
+    "different",
+    [
+        "sum(salary), sum(DISTINCT salary)",
+        "count(salary), count(DISTINCT salary)",
+        "avg(DISTINCT salary)",
+        "approx_count_distinct(salary)",
+        "count(DISTINCT salary, id)",
+    ],
+)
+def test_different_values_are_not_told_beside_all_of_them(crew, different) -> None:
+    """A sum of 140 and one of different values of 100 would tell that two have 40."""
+    ann = asking(crew, REST + allowing("sum, avg, count, compute", 4))
+    with refused("takes the column itself of all rows"):
+        ann.sql(f"SELECT dept, {different} FROM crew GROUP BY dept").collect()
+
+
+def test_the_least_of_different_values_is_the_least(crew) -> None:
+    ann = asking(crew, REST + allowing("min, max", 4))
+    found = rows(ann.sql("SELECT dept, min(DISTINCT salary), max(DISTINCT salary) FROM crew GROUP BY dept"))
+    assert found == [("A", 100, 109), ("B", 101, 110), ("C", 102, 111)]
+    free = crew.session("ann", REST + allowing("sum", 1), tables=("crew",))
+    assert len(rows(free.sql("SELECT dept, sum(DISTINCT salary) FROM crew GROUP BY dept"))) == 4

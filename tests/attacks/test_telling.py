@@ -82,6 +82,29 @@ def test_no_place_brings_an_error_to_a_hidden_cell(world, position) -> None:
     assert fenced(frame)
 
 
+MERGED = {
+    "subqueries": "SELECT (SELECT avg(1 / (salary - 100)) FROM emp), (SELECT max(id) FROM emp)",
+    "side by side": "SELECT * FROM (SELECT avg(1 / (salary - 100)) FROM emp) CROSS JOIN (SELECT max(id) FROM emp)",
+    "one below the other": "SELECT avg(1 / (salary - 100)) FROM emp UNION ALL SELECT max(id) FROM emp",
+    "common tables": "WITH a AS (SELECT avg(1 / (salary - 100)) AS x FROM emp), b AS (SELECT max(id) AS y FROM emp) "
+    "SELECT x, y FROM a CROSS JOIN b",
+    "in a condition": "SELECT (SELECT max(id) FROM emp) FROM dept WHERE code = 'A' AND "
+    "(SELECT sum(CAST(salary - 100 AS byte) / (salary - 100)) FROM emp) > 0",
+}
+"""Aggregates over one table that Spark makes one of: it computes for all rows and filters what it has computed."""
+
+
+@pytest.mark.parametrize("form", MERGED)
+def test_aggregates_that_could_become_one_have_fences(world, form) -> None:
+    rest = policy("rest", "object: {tables: [emp], attributes: [id, dept]}, allow: [read]")
+    own = policy("own", "object: {tables: [emp], attributes: [salary], where: dept = 'A'}, allow: [read]")
+    frame = world.session("ann", rest + own + DEPARTMENTS).sql(MERGED[form])
+    assert 5 in {one for row in rows(frame) for one in row}
+    plan = frame._jdf.queryExecution().optimizedPlan().toString()
+    assert "propagatedFilter" not in plan
+    assert "GuardBarrier" in plan
+
+
 def test_a_view_over_groups_is_guarded_above_them(world) -> None:
     world.spark.sql("CREATE OR REPLACE VIEW totals AS SELECT dept, sum(salary) AS total FROM emp GROUP BY dept")
     hidden = next(total for dept, total in rows(world.spark.table("totals")) if dept == "B")
@@ -116,6 +139,12 @@ SILENT = {
     "SELECT dept, s / n FROM g WHERE s / n > 1 AND dept <> 'X'",
     "common groups twice": "WITH g AS (SELECT dept, sum(salary) AS s, count(*) AS n FROM emp GROUP BY dept) "
     "SELECT a.dept, a.s / b.n FROM g a JOIN g b ON a.dept = b.dept AND a.s / b.n > 1 WHERE a.dept IN ('A', b.dept)",
+    "one aggregate without keys": "SELECT avg(1 / (salary - 100)) FROM emp",
+    "one beside groups": "SELECT (SELECT avg(salary * 2) FROM emp), s FROM (SELECT sum(salary * 2) AS s FROM emp "
+    "GROUP BY dept)",
+    "several that only take columns": "SELECT (SELECT avg(salary) FROM emp), (SELECT max(id) FROM emp WHERE id > 0)",
+    "a common one in two places": "WITH a AS (SELECT avg(salary * 2) AS x, max(id) AS y FROM emp) "
+    "SELECT (SELECT x FROM a), (SELECT y FROM a)",
     "groups beside rows": "SELECT e.id FROM (SELECT dept, sum(salary) AS s FROM emp GROUP BY dept) g JOIN emp e ON "
     "g.dept = e.dept WHERE e.id > 0 AND s / 2 > 1",
 }

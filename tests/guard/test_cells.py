@@ -258,6 +258,19 @@ def test_group_sizes_that_cannot_be_checked_are_a_refusal(world) -> None:
         ask(world, FREE + SIZES, query)
 
 
+LATERAL = "SELECT d.id FROM emp d JOIN LATERAL (SELECT salary AS s FROM emp e WHERE e.id = d.id) l ON l.s > 10"
+
+
+def test_the_condition_of_a_lateral_join_may_name_both_sides(world) -> None:
+    rest = policy("rest", "object: {tables: [emp], attributes: [id, dept]}, allow: [read]")
+    own = policy("own", "object: {tables: [emp], attributes: [salary], where: dept = 'A'}, allow: [read]")
+    assert ask(world, rest + own, LATERAL) == [(1,), (2,)]
+    assert ask(world, rest + own, LATERAL + " AND l.s > d.id + 55") == [(2,)]
+    assert ask(world, rest + own, LATERAL.replace("d.id FROM", "l.s FROM")) == [(50,), (60,)]
+    with pytest.raises(AnalysisException, match="may not be used in a predicate"):
+        ask(world, rest, LATERAL)
+
+
 # Owners, joint views, periods.
 
 

@@ -9,6 +9,9 @@ from typing import Any
 
 from headgate.errors import ParseError
 
+LIBRARIES = ("org.apache.spark.ml.", "org.apache.spark.mllib.", "org.graphframes.")
+"""Functions that Spark's own libraries put into plans; their classes are on the server, not the user's."""
+
 
 @dataclass(slots=True)
 class Expression:
@@ -28,6 +31,13 @@ class Expression:
     """A cast that keeps every value."""
     field: int = -1
     """Which field of a row is taken, if one is."""
+    distinct: bool = False
+    """An aggregate that takes equal values once."""
+
+    @property
+    def users_own(self) -> bool:
+        """A function whose body the user has written."""
+        return self.name == "PythonUDF" or (self.name == "ScalaUDF" and not self.by.startswith(LIBRARIES))
 
     def walk(self) -> Iterator[Expression]:
         """The expression and all below it, parents first; plans of subqueries are not entered."""
@@ -143,7 +153,8 @@ class _Reader:
         if "outer" in raw:
             return Expression("outer", column=raw["outer"])
         if "aggregate" in raw:
-            return Expression("aggregate", raw["aggregate"], of=of, where=self._all(raw.get("where", ())))
+            where = self._all(raw.get("where", ()))
+            return Expression("aggregate", raw["aggregate"], of=of, where=where, distinct=raw.get("distinct", False))
         if "over" in raw:
             return Expression("over", of=of, keys=self._all(raw["keys"]), whole=raw["over"])
         if "subquery" in raw:

@@ -22,9 +22,13 @@ from headgate.guard.vocabulary import (
     FUSING,
     HANDING_OVER,
     IDENTITIES,
+    OWN_DATA,
     WRITES,
 )
 from headgate.model.privilege import ASSIST, READ
+
+_DIFFERING = frozenset(("HyperLogLogPlusPlus",))
+"""Aggregate functions that take equal values once, whether or not it is said."""
 
 Origin = tuple[str, int, int]
 """Where a want arose: `("root", node, place)`, `("where", node, conjunct)` or `("key", node, 0)`."""
@@ -37,7 +41,8 @@ class Use:
     It is followed down until the node is a leaf. `plain` says that what arrives at the origin is the column itself,
     `at` is the aggregate that computes with it, and `direct` says that this takes the column as it is, of every row.
     `packed` says that what arrives is the column itself or a row (a struct) that has it as a field, and `path` which
-    field of which field is wanted, while it is not known yet what they are made of.
+    field of which field is wanted, while it is not known yet what they are made of. `given` says that it goes to a
+    function of the user's own.
     """
 
     node: int
@@ -50,6 +55,7 @@ class Use:
     direct: bool = True
     packed: bool = True
     path: tuple[int, ...] = ()
+    given: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +111,8 @@ class _Analysis:
         self.seen: set[Use] = set()
         self.stack: list[Use] = []
         self.uses: list[Use] = []
+        self.empty: dict[tuple[int, int], bool] = {}
+        """Which columns of which nodes are made of no column of a table."""
 
     def run(self) -> Purposes:
         root = shown_root(self.description.root)
@@ -168,36 +176,36 @@ class _Analysis:
         if want.column in node.made:
             self._expression(node.rest[0], node, _changed(want, plain=False, direct=False))
             return
-        found = False
-        for child, column in self._sources(node, want):
-            found = True
-            self._push(_moved(want, child.id, column))
-        if not found and node.name != "Expand":
-            # INVARIANT: a column whose origin is not known is not a column without one.
-            raise LookupError(f"column {want.column} of {node.name} comes from nowhere")
-
-    def _sources(self, node: Node, want: Use) -> Iterator[tuple[Node, int]]:
-        """The children's columns that a column of the node is, without any expression between."""
-        if node.name in ("CTERelationRef", "UnionLoopRef"):
-            definition = self.definitions[node.facts["cte"]]
-            yield definition, definition.out[node.out.index(want.column)]
-        elif node.name in ("Union", "Except", "Intersect", "UnionLoop"):
-            place = node.out.index(want.column)
-            for child in node.children:
-                yield child, child.out[place]
-        elif node.name == "Expand":
+        if node.name == "Expand":
             place = node.out.index(want.column)
             for one in node.lists:
                 self._expression(one[place], node, want)
-        elif node.name == "LateralJoin" and want.column not in node.children[0].out:
-            for expression in node.rest:
-                if expression.plan is not None:
-                    yield expression.plan, want.column
+            return
+        found = False
+        for child, column in self._sources(node, want.column):
+            found = True
+            self._push(_moved(want, child.id, column))
+        if not found:
+            # INVARIANT: a column whose origin is not known is not a column without one.
+            raise LookupError(f"column {want.column} of {node.name} comes from nowhere")
+
+    def _sources(self, node: Node, column: int) -> Iterator[tuple[Node, int]]:
+        """The children's columns that a column of the node is, without any expression between."""
+        if node.name in ("CTERelationRef", "UnionLoopRef"):
+            definition = self.definitions[node.facts["cte"]]
+            yield definition, definition.out[node.out.index(column)]
+        elif node.name in ("Union", "Except", "Intersect", "UnionLoop"):
+            place = node.out.index(column)
+            for child in node.children:
+                yield child, child.out[place]
+        elif node.name == "LateralJoin" and column not in node.children[0].out:
+            for plan in _beside(node):
+                yield plan, column
         else:
             children = node.children[-1:] if node.name == "WithCTE" else node.children
             for child in children:
-                if want.column in child.out:
-                    yield child, want.column
+                if column in child.out:
+                    yield child, column
 
     def _expression(self, expression: Expression, node: Node, want: Use) -> None:
         """What a want of an expression is, of the columns below the node."""
@@ -214,7 +222,7 @@ class _Analysis:
                     plain=False,
                     at=node.id,
                     privilege=privilege_through(expression.name, want),
-                    direct=not expression.where and sum(one.kind != "literal" for one in expression.of) == 1,
+                    direct=_takes_all(expression),
                 )
                 for one in expression.of:
                     self._expression(one, node, inner)
@@ -237,6 +245,12 @@ class _Analysis:
             self._expression(expression.of[0], node, replace(want, path=(expression.field, *want.path)))
         elif expression.name in IDENTITIES:
             self._expression(expression.of[0], node, want)
+        elif _hands_over(expression):
+            # INVARIANT: what a user's own code is given is read, whatever becomes of what it gives back: so it is given
+            # cells, and not values that are masked later on.
+            read = _changed(want, plain=False, privilege=READ, shown=False, direct=False, given=True)
+            for one in expression.of:
+                self._expression(one, node, read)
         else:
             direct = want.direct and expression.widens
             for one in expression.of:
@@ -264,7 +278,7 @@ class _Analysis:
     def _column(self, node: Node, column: int, want: Use) -> None:
         if not node.children:
             self._push(_moved(want, node.id, column))
-        having = [child for child in node.children if column in child.out]
+        having = [child for child in (*node.children, *_beside(node)) if column in child.out]
         if node.children and not having:
             raise LookupError(f"column {column} is not below {node.name}")
         for child in having:
@@ -291,9 +305,42 @@ class _Analysis:
             if node.name not in ("Aggregate", "Window"):
                 continue
             for made in node.list:
-                if made.kind == "alias" and any(_counts_rows(one) for one in made.walk()):
+                if made.kind == "alias" and any(self._counts_rows(one, node) for one in made.walk()):
                     for leaf in _leaves(node, self.definitions):
                         yield leaf.id, node.id, made.column
+
+    def _counts_rows(self, one: Expression, node: Node) -> bool:
+        """Whether an aggregate takes no column of a table, whatever its filter looks at."""
+        return one.kind == "aggregate" and all(self._of_nothing(argument, node) for argument in one.of)
+
+    def _of_nothing(self, expression: Expression, node: Node) -> bool:
+        """Whether a value says nothing of a row but that it is there: constants, under whatever names they come up."""
+        if expression.kind in ("aggregate", "outer"):
+            return False
+        if expression.kind == "column":
+            below = (*node.children, *_beside(node))
+            return all(self._empty(child, expression.column) for child in below if expression.column in child.out)
+        return all(self._of_nothing(one, node) for one in expression.of)
+
+    def _empty(self, node: Node, column: int) -> bool:
+        place = (node.id, column)
+        if place not in self.empty:
+            self.empty[place] = True  # a recursive query is what it begins with
+            self.empty[place] = self._made_of_nothing(node, column)
+        return self.empty[place]
+
+    def _made_of_nothing(self, node: Node, column: int) -> bool:
+        for made in node.list:
+            if made.column == column and made.kind == "alias":
+                return self._of_nothing(made.of[0], node)
+        if column in node.made:
+            return self._of_nothing(node.rest[0], node)
+        if node.name == "Expand":
+            place = node.out.index(column)
+            return all(self._of_nothing(one[place], node) for one in node.lists)
+        if not node.children and node.name not in ("CTERelationRef", "UnionLoopRef"):
+            return node.name in OWN_DATA
+        return all(self._empty(child, below) for child, below in self._sources(node, column))
 
 
 def privilege_through(function: str, want: Use) -> str:
@@ -303,15 +350,25 @@ def privilege_through(function: str, want: Use) -> str:
     return COMPUTE if function in COMPUTING else _one_by_one(want)
 
 
+def _takes_all(aggregate: Expression) -> bool:
+    """Whether an aggregate is about one column of every row of its groups.
+
+    A sum of different values, beside the sum, tells of the few that are equal. To the least and the greatest that makes
+    no difference.
+    """
+    some = aggregate.name in _DIFFERING or (aggregate.distinct and aggregate.name not in ("Min", "Max"))
+    return not some and not aggregate.where and sum(one.kind != "literal" for one in aggregate.of) == 1
+
+
 def _one_by_one(want: Use) -> str:
     # INVARIANT: not the privilege of the want, which may be that of an aggregate further up.
-    return READ if want.shown else ASSIST
+    return READ if want.shown or want.given else ASSIST
 
 
-def _counts_rows(one: Expression) -> bool:
-    """Whether an aggregate takes no column, whatever its filter looks at."""
-    taken = (inner for argument in one.of for inner in argument.walk())
-    return one.kind == "aggregate" and not any(inner.kind in ("column", "outer") for inner in taken)
+def _hands_over(expression: Expression) -> bool:
+    """Whether a user's own function gets the arguments, or one that is called for each element of them."""
+    each = (inner for one in expression.of if one.name == "LambdaFunction" for inner in one.walk())
+    return expression.users_own or any(inner.users_own for inner in each)
 
 
 def _leaves(node: Node, definitions: dict[int, Node]) -> Iterator[Node]:
@@ -326,8 +383,13 @@ def _leaves(node: Node, definitions: dict[int, Node]) -> Iterator[Node]:
         elif not one.children:
             yield one
         stack.extend(one.children)
-        if one.name == "LateralJoin":
-            stack.extend(inside.plan for inside in one.rest if inside.plan is not None)
+        stack.extend(_beside(one))
+
+
+def _beside(node: Node) -> Iterator[Node]:
+    """The plans of a LATERAL join: they are no children of it, but their columns stand beside those of the child."""
+    if node.name == "LateralJoin":
+        yield from (one.plan for one in node.rest if one.kind == "subquery" and one.plan is not None)
 
 
 def _moved(want: Use, node: int, column: int) -> Use:
@@ -342,6 +404,7 @@ def _moved(want: Use, node: int, column: int) -> Use:
         want.direct,
         want.packed,
         want.path,
+        want.given,
     )
 
 
@@ -362,4 +425,5 @@ def _changed(want: Use, plain: bool, **changes: object) -> Use:
         changes.get("at", want.at),  # type: ignore[arg-type]
         changes.get("direct", want.direct),  # type: ignore[arg-type]
         bool(changes.get("packed", False)),
+        given=bool(changes.get("given", want.given)),
     )

@@ -290,11 +290,19 @@ class _Writer:
             self.recipe.refusals.append(f"{name} may not be used in a key{_because(access, use)}")
 
     def _hidden_compute(self, access: Access, use: Use, uses: Sequence[Use]) -> None:
-        if any(one.shown or one.privilege != use.privilege for one in uses):
+        if use.privilege == READ:
+            self._given_away(access, use, uses)
+        elif any(one.shown or one.privilege != use.privilege for one in uses):
             name = f"`{access.table}.{access.names.get(use.column, '?')}`"
             self.recipe.refusals.append(
                 f"{use.privilege} of {name} may not be used in a predicate{_because(access, use)}"
             )
+
+    def _given_away(self, access: Access, use: Use, uses: Sequence[Use]) -> None:
+        """A user's own function gets no cell that may not be read, and then nothing else gets it."""
+        if any(one.privilege != READ for one in uses):
+            name = f"`{access.table}.{access.names.get(use.column, '?')}`"
+            self.recipe.refusals.append(f"{name} may not be given to a user's own function{_because(access, use)}")
 
     def _filtered(self, node: int, column: int) -> bool:
         """Whether an aggregate that makes a column takes some rows of its groups only."""
@@ -329,7 +337,9 @@ class _Writer:
                 )
                 continue
             if not seen:
-                release = {"leaf": access.leaf.id, "aggregate": node, "column": f"{access.table}.{column}", "key": key}
+                # Whatever it is counted by, what is counted are rows of the table.
+                told = f"{access.table}.{'*' if privilege == 'count' else column}"
+                release = {"leaf": access.leaf.id, "aggregate": node, "column": told, "key": key}
                 self.recipe.releases.append(release | {"least": cover.largest_need, "kinds": kinds_of(privilege)})
 
     # Words.

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 
 from headgate.guard.plan import Description, Expression, Node
+from headgate.guard.vocabulary import SHOWING
 
 
 def tainted(description: Description, hidden: Set[int]) -> list[int]:
-    """The hidden columns and everything that is derived from them row by row; an aggregate ends it."""
+    """The hidden columns and everything that is derived from them row by row; an aggregate ends it, unless it gives out
+    single values."""
     found = set(hidden)
     definitions = {node.facts["cte"]: node for node in description.nodes if "cte" in node.facts and node.children}
     before = -1
@@ -36,7 +38,7 @@ def _derived(node: Node, found: Set[int], definitions: dict[int, Node]) -> Itera
 
 
 def _names(expression: Expression, found: Set[int]) -> bool:
-    if expression.kind == "aggregate":
+    if expression.kind == "aggregate" and expression.name not in SHOWING:
         return False
     if expression.kind in ("column", "outer"):
         return expression.column in found

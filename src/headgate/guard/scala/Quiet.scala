@@ -23,20 +23,24 @@ case class Silent(child: Expression) extends Expression with CodegenFallback {
 /** Expressions over values that may be used but not seen give NULL where they would raise an error: an error tells. */
 class Quiet(hidden: Set[Long], numbers: Numbers) {
   def apply(plan: LogicalPlan): LogicalPlan = if (hidden.isEmpty) plan else plan match {
-    case Filter(condition, child) => Filter(Conjuncts.of(condition).map(wrapped).reduce(And), child)
-    case join: Join => join.copy(condition = join.condition.map(Conjuncts.of(_).map(wrapped).reduce(And)))
+    // Rows that are handed over are masked by then; what makes objects of them is Spark's own.
+    case _: ObjectProducer | _: ObjectConsumer => plan
+    case Filter(condition, child) => Filter(conjuncts(condition), child)
+    case join: Join => join.copy(condition = join.condition.map(conjuncts))
+    case join: LateralJoin => join.copy(condition = join.condition.map(conjuncts))
     case aggregate: Aggregate =>
       val loud = aggregate.groupingExpressions.filter(raises)
       aggregate.copy(
-        groupingExpressions = aggregate.groupingExpressions.map(wrapped),
-        aggregateExpressions = aggregate.aggregateExpressions.map(inAggregate(_, loud).asInstanceOf[NamedExpression])
+        groupingExpressions = aggregate.groupingExpressions.map(whole),
+        aggregateExpressions = aggregate.aggregateExpressions.map(overGroups(_, loud).asInstanceOf[NamedExpression])
       )
     case other => other.mapExpressions {
       case alias: Alias => alias.withNewChildren(Seq(inside(alias.child)))
-      case order: SortOrder => order.withNewChildren(wrapped(order.child) +: order.children.tail)
-      case one => one
+      case one => inside(one)
     }
   }
+
+  private def conjuncts(condition: Expression): Expression = Conjuncts.of(condition).map(wrapped).reduce(And)
 
   private def inside(one: Expression): Expression = one match {
     case _: WindowExpression | _: Generator => one.mapChildren(inside)
@@ -47,20 +51,55 @@ class Quiet(hidden: Set[Long], numbers: Numbers) {
     case other => wrapped(other)
   }
 
-  private def inAggregate(one: Expression, keys: Seq[Expression]): Expression = one match {
-    case key if keys.exists(_.semanticEquals(key)) => Silent(key)
-    case aggregate: AggregateExpression => inside(aggregate)
-    case other => other.mapChildren(inAggregate(_, keys))
+  /** Keys as they are grouped by, aggregates of what is quiet, and what is made of both. */
+  private def overGroups(column: NamedExpression, keys: Seq[Expression]): Expression = {
+    def below(one: Expression): Expression = one match {
+      case key if keys.exists(_.semanticEquals(key)) => whole(key)
+      case aggregate: AggregateExpression => inside(aggregate)
+      case other => other.mapChildren(below)
+    }
+    column match {
+      case alias: Alias => alias.withNewChildren(Seq(wrapped(below(alias.child))))
+      case other => below(other)
+    }
   }
 
-  private def wrapped(one: Expression): Expression = if (raises(one)) Silent(one) else one
+  /** An expression that raises no error. Of what Spark makes joins of, comparisons and memberships, the sides do not. */
+  private def wrapped(one: Expression): Expression = one match {
+    case _ if !raises(one) => one
+    case _: SortOrder | _: BinaryComparison | _: InSubquery => one.mapChildren(wrapped)
+    case _: And | _: Or | _: Not if one.exists(_.isInstanceOf[SubqueryExpression]) => one.mapChildren(wrapped)
+    case _ => whole(one)
+  }
 
-  private def raises(one: Expression): Boolean = one.references.exists(a => hidden(numbers(a.exprId))) && !safe(one) && !one.exists(_.isInstanceOf[SubqueryExpression])
+  /** An expression as one that raises no error, and so does not what Spark takes out of it to compute it elsewhere. */
+  private def whole(one: Expression): Expression = if (!raises(one)) one else Silent(one.transformDown {
+    case membership: InSubquery => membership.mapChildren(wrapped)
+    case common: CommonExpressionDef => common.mapChildren(wrapped)
+  })
+
+  private def raises(one: Expression): Boolean = sees(one) && !safe(one)
+
+  /** Whether an expression looks at a value that may not be seen, of a row of its own or of the query around. */
+  private def sees(one: Expression): Boolean = one match {
+    case a: Attribute => hidden(numbers(a.exprId))
+    case OuterReference(a) => hidden(numbers(a.exprId))
+    case aggregate: AggregateExpression if fuses(aggregate.aggregateFunction) => false
+    case other => other.children.exists(sees)
+  }
 
   private def safe(one: Expression): Boolean = one match {
-    case _: Attribute | _: Literal | _: OuterReference => true
+    case _: Attribute | _: Literal | _: OuterReference | _: Silent => true
+    case aggregate: AggregateExpression => fuses(aggregate.aggregateFunction) || aggregate.children.forall(_.children.forall(safe))
     case _: And | _: Or | _: Not | _: IsNull | _: IsNotNull | _: BinaryComparison | _: In | _: InSet | _: CaseWhen | _: If | _: Coalesce => one.children.forall(safe)
+    case _: SubqueryExpression | _: InSubquery | _: SortOrder => one.children.forall(safe)
     case cast: Cast => Cast.canUpCast(cast.child.dataType, cast.dataType) && safe(cast.child)
+    case _ => false
+  }
+
+  /** Whether many values become one that is none of them, or that the policies give out as a value of the group. */
+  private def fuses(function: AggregateFunction): Boolean = function match {
+    case _: Count | _: Sum | _: Average | _: Min | _: Max | _: First | _: Last | _: CentralMomentAgg | _: Covariance | _: PearsonCorrelation => true
     case _ => false
   }
 }

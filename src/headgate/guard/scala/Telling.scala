@@ -13,7 +13,8 @@ import org.apache.spark.sql.catalyst.plans.logical._
   * which nothing tells, that is of no consequence, and guards need no fence: Spark then prunes partitions by joins,
   * shares scans and draws conclusions as it does without guards. What is said of the values of groups is not said of
   * rows, and the optimiser keeps it above the groups; unless it is said that a value of a group equals one of a row, of
-  * which the optimiser then says the same.
+  * which the optimiser then says the same. What is aggregated is computed of rows that guards have let through; unless two
+  * aggregates without keys become one, which then goes through the rows of both, and computes first and filters second.
   *
   * INVARIANT: what is not known to be silent tells.
   */
@@ -25,6 +26,12 @@ class Telling private {
   private var loud = false
   /** Whether values of groups and of rows are said to be equal. */
   private var equated = false
+  /** Whether what is aggregated would tell of rows that the aggregate is not about. */
+  private var computed = false
+  /** How many aggregates have no keys: those Spark makes one of, whatever filters they have. Ones with keys it merges only
+    * if their filters are the same, as a group of no rows would be one more. What a common table expression is made of has
+    * the same guard wherever it is put, and counts once. */
+  private var keyless = 0
 
   private def visit(plan: LogicalPlan): Boolean = {
     val below = plan.children.map(visit)
@@ -33,7 +40,13 @@ class Telling private {
   }
 
   private def own(plan: LogicalPlan): Boolean = plan match {
-    case aggregate: Aggregate => aggregate.groupingExpressions.exists(tells) || aggregate.aggregateExpressions.exists(made)
+    case aggregate: Aggregate =>
+      if (aggregate.groupingExpressions.isEmpty) keyless += 1
+      computed ||= aggregate.groupingExpressions.isEmpty && aggregate.aggregateExpressions.exists(_.exists {
+        case one: AggregateExpression => !one.aggregateFunction.children.forall(taken => silent(taken) || ofGroups(taken))
+        case _ => false
+      })
+      aggregate.groupingExpressions.exists(tells) || aggregate.aggregateExpressions.exists(made)
     case window: Window => (window.partitionSpec ++ window.orderSpec).exists(tells) || window.windowExpressions.exists(made)
     case project: Project => project.projectList.exists(made)
     // The optimiser moves conjuncts one by one: those about groups stay above them whatever stands beside them.
@@ -102,6 +115,6 @@ class Telling private {
 object Telling {
   def in(plan: LogicalPlan): Boolean = {
     val telling = new Telling()
-    telling.visit(plan) || (telling.loud && telling.equated)
+    telling.visit(plan) || (telling.loud && telling.equated) || (telling.computed && telling.keyless > 1)
   }
 }
