@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from guarded import policy, refused, rows
 from headgate.guard.vocabulary import settable, setting_allowed
 
 CASE = "spark.sql.caseSensitive"
+ZONE = "spark.sql.session.timeZone"
+PARSER = "spark.sql.legacy.timeParserPolicy"
 CODEC = "spark.sql.streaming.stateStore.compression.codec"
 
 
@@ -49,6 +52,151 @@ def test_how_names_are_compared_is_for_administrators(cased) -> None:
         ann.sql("SELECT id, salary FROM spelt").collect()
     with refused(f"the setting `{CASE}` may not be changed"):
         ann.sql(f"SET {CASE}=true").collect()
+
+
+# Times without a zone.
+
+NIGHT = "2026-01-01 03:00:00"
+"""In Tokyo this is before midnight in Greenwich."""
+
+BEFORE = "ts < TIMESTAMP '2026-01-01T00:00:00Z'"
+TIMES = {
+    "json": f'{{"id": 1, "ts": "{NIGHT}"}}\n',
+    "csv": f"1,{NIGHT}\n",
+    "xml": f"<rows><row><id>1</id><ts>{NIGHT}</ts></row></rows>",
+}
+
+
+@pytest.fixture(params=TIMES)
+def log(world, tmp_path: Path, request) -> tuple[Any, str, Path]:
+    folder = tmp_path / "log"
+    folder.mkdir()
+    (folder / f"a.{request.param}").write_text(TIMES[request.param])
+    options = "OPTIONS (rowTag 'row')" if request.param == "xml" else ""
+    made(world, "log", "id INT, ts TIMESTAMP", f"USING {request.param} {options} LOCATION '{folder}'")
+    return world, request.param, folder
+
+
+@pytest.fixture(autouse=True)
+def greenwich(spark) -> Any:
+    """Guarded sessions begin with the zone that Spark was started with."""
+    settings = spark.sparkContext._jsc.sc().conf()
+    before = spark.conf.get(ZONE)
+    settings.set(ZONE, "UTC")
+    spark.conf.set(ZONE, "UTC")
+    yield
+    settings.remove(ZONE)
+    spark.conf.set(ZONE, before)
+
+
+def test_times_in_files_are_those_of_the_guards_zone(log) -> None:
+    world, _, _ = log
+    ann = world.session("ann", only("log", BEFORE), tables=("log",))
+    for zone in ("UTC", "Asia/Tokyo"):
+        ann.conf.set(ZONE, zone)
+        assert rows(ann.sql("SELECT id FROM log")) == [], zone
+    ann = world.session("ann", all_but("log", "ts >= TIMESTAMP '2026-01-01T00:00:00Z'"), tables=("log",))
+    ann.conf.set(ZONE, "Asia/Tokyo")
+    assert rows(ann.sql("SELECT id FROM log")) == []
+
+
+def test_times_are_shown_in_the_users_zone(log) -> None:
+    world, _, _ = log
+    ann = world.session("ann", only("log", "id = 1"), tables=("log",))
+    ann.conf.set(ZONE, "Asia/Tokyo")
+    assert rows(ann.sql("SELECT CAST(ts AS STRING) FROM log")) == [("2026-01-01 12:00:00",)]
+
+
+def test_a_zone_that_is_set_after_planning(log) -> None:
+    world, _, _ = log
+    ann = world.session("ann", only("log", BEFORE), tables=("log",))
+    frame = ann.sql("SELECT id FROM log")
+    frame.explain()
+    ann.conf.set(ZONE, "Asia/Tokyo")
+    assert rows(frame) == []
+
+
+def test_files_of_a_table_by_path(log) -> None:
+    world, kind, folder = log
+    ann = world.session("ann", only("log", BEFORE), tables=("log",))
+    ann.conf.set(ZONE, "Asia/Tokyo")
+    read = ann.read.schema("id int, ts timestamp")
+    if kind == "xml":
+        with refused("are not read as"):
+            read.option("rowTag", "row").xml(str(folder)).collect()
+        return
+    assert rows(read.format(kind).load(str(folder)).select("id")) == []
+    with refused("the option `timezone` is not allowed"):
+        read.format(kind).option("timeZone", "Asia/Tokyo").load(str(folder)).collect()
+
+
+def test_a_table_that_has_a_zone_of_its_own(world, tmp_path) -> None:
+    (tmp_path / "a.json").write_text(TIMES["json"])
+    made(world, "log", "id INT, ts TIMESTAMP", f"USING json OPTIONS (timeZone 'Asia/Tokyo') LOCATION '{tmp_path}'")
+    ann = world.session("ann", only("log", BEFORE), tables=("log",))
+    for zone in ("UTC", "Asia/Tokyo"):
+        ann.conf.set(ZONE, zone)
+        assert rows(ann.sql("SELECT id FROM log")) == [(1,)], zone
+
+
+@pytest.mark.parametrize("kind", ["json", "csv"])
+def test_times_in_a_stream_of_files(world, tmp_path, kind) -> None:
+    (tmp_path / f"a.{kind}").write_text(TIMES[kind])
+    made(world, "log", "id INT, ts TIMESTAMP", f"USING {kind} LOCATION '{tmp_path}'")
+    ann = world.session("ann", only("log", BEFORE), tables=("log",))
+    ann.conf.set(ZONE, "Asia/Tokyo")
+    stream = ann.readStream.schema("id int, ts timestamp").format(kind).load(str(tmp_path)).select("id")
+    query = stream.writeStream.format("memory").queryName(f"moved_{kind}").trigger(availableNow=True).start()
+    query.awaitTermination(120)
+    assert rows(ann.table(f"moved_{kind}")) == []
+
+
+@pytest.fixture
+def hours(world, tmp_path: Path) -> tuple[Any, str]:
+    """A table that is divided by a time."""
+    folder = str(tmp_path / "hours")
+    frame = world.spark.createDataFrame([(1, NIGHT)], "id int, ts string").selectExpr("id", "CAST(ts AS timestamp) ts")
+    world.spark.sql("DROP TABLE IF EXISTS hours")
+    frame.write.partitionBy("ts").option("path", folder).saveAsTable("hours")
+    return world, folder
+
+
+MOVED = "times.* another time zone moves"
+
+
+def test_times_in_the_names_of_folders(hours) -> None:
+    world, folder = hours
+    ann = world.session("ann", only("hours", BEFORE), tables=("hours",))
+    assert rows(ann.sql("SELECT id FROM hours")) == []
+    assert rows(ann.read.parquet(folder).select("id")) == []
+    ann.conf.set(ZONE, "Asia/Tokyo")
+    for frame in (ann.sql("SELECT id FROM hours"), ann.read.parquet(folder).select("id")):
+        with refused(MOVED):
+            frame.collect()
+
+
+def test_a_frame_that_was_made_in_another_zone(hours) -> None:
+    """Spark reads the names of folders when it finds a table's columns, and keeps what it read."""
+    world, folder = hours
+    ann = world.session("ann", only("hours", BEFORE), tables=("hours",))
+    ann.conf.set(ZONE, "Asia/Tokyo")
+    by_path, by_name = ann.read.parquet(folder).select("id"), ann.sql("SELECT id FROM hours")
+    ann.conf.set(ZONE, "UTC")
+    with refused("a table is divided by times"):
+        by_path.collect()
+    assert rows(by_name) == [], "of a table of the catalog they are read later"
+
+
+@pytest.mark.parametrize(("kind", "column"), [("json", "ts TIMESTAMP"), ("csv", "ts DATE")])
+def test_how_texts_become_times_cannot_be_changed_where_files_are_text(world, tmp_path, kind, column) -> None:
+    (tmp_path / f"a.{kind}").write_text(TIMES[kind])
+    made(world, "log", f"id INT, {column}", f"USING {kind} LOCATION '{tmp_path}'")
+    ann = world.session("ann", only("log", "id = 1"), tables=("log",))
+    ann.conf.set(PARSER, "LEGACY")
+    with refused(f"`log` .*{PARSER}"):
+        ann.sql("SELECT id FROM log").collect()
+    ann.conf.unset(PARSER)
+    assert rows(ann.sql("SELECT id FROM log")) == [(1,)]
 
 
 # Classes that a setting names.

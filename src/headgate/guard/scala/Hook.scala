@@ -151,17 +151,21 @@ object Hook {
     }
     if (recipe == null || !recipe.isObject || (!recipe.has("refuse") && !recipe.has("permit"))) throw refused("the decision point gave no decision")
     if (recipe.has("refuse")) throw refused(recipe.get("refuse").asText)
-    val patient = Patterns(Asking.by(binding.user, plan))
+    val zone = Zones.of(binding)
+    val patient = Zones.in(zone, Patterns(Asking.by(binding.user, plan)))
     Releases.check(session, binding, recipe, patient, numbers).foreach(why => throw refused(why))
     try {
-      val guarded = new Apply(recipe, numbers)(patient)
+      val guarded = Zones.folders(zone, new Apply(recipe, numbers)(patient))
       // Tasks of users take turns, however many of them one user has waiting.
       if (binding.apart) session.sparkContext.setLocalProperty("spark.scheduler.pool", binding.user)
       took.add(System.nanoTime() - start)
       if (took.size() > 10000) took.poll()
       noted.set(decision)
       if (Followed.missed(session)) Unfollowed(session, plan, decision, guarded) else guarded
-    } catch { case error: Exception => throw refused(s"the decision cannot be applied to this plan (${error.getMessage})") }
+    } catch {
+      case refusal: RefusedException => throw refusal
+      case error: Exception => throw refused(s"the decision cannot be applied to this plan (${error.getMessage})")
+    }
   }
 
   private def ask(guard: String, description: String, runs: Boolean): (Decision, JsonNode) = {

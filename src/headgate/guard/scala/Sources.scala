@@ -68,6 +68,7 @@ object Sources {
   private def table(found: CatalogTable, result: ObjectNode): Unit = {
     result.put("table", found.identifier.unquotedString)
     found.storage.locationUri.foreach(uri => result.put("location", uri.toString))
+    if (found.partitionColumnNames.nonEmpty) result.set[ArrayNode]("partitions", Reading.texts(found.partitionColumnNames))
   }
 
   private def second(table: Table, catalog: Option[CatalogPlugin], identifier: Option[Identifier], options: CaseInsensitiveStringMap, result: ObjectNode): Unit = {
