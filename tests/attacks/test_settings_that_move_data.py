@@ -13,6 +13,7 @@ from headgate.guard.vocabulary import settable, setting_allowed
 CASE = "spark.sql.caseSensitive"
 ZONE = "spark.sql.session.timeZone"
 PARSER = "spark.sql.legacy.timeParserPolicy"
+PADDING = "spark.sql.readSideCharPadding"
 CODEC = "spark.sql.streaming.stateStore.compression.codec"
 
 
@@ -197,6 +198,49 @@ def test_how_texts_become_times_cannot_be_changed_where_files_are_text(world, tm
         ann.sql("SELECT id FROM log").collect()
     ann.conf.unset(PARSER)
     assert rows(ann.sql("SELECT id FROM log")) == [(1,)]
+
+
+# Texts that are filled up with blanks.
+
+
+@pytest.fixture
+def coded(world, tmp_path: Path) -> tuple[Any, str]:
+    """Spark writes blanks behind the codes; another program has not."""
+    folder = str(tmp_path / "coded")
+    made(world, "coded", "code CHAR(5), salary INT", f"USING parquet LOCATION '{folder}'")
+    world.spark.sql("INSERT INTO coded VALUES ('B', 100), ('A', 50), (NULL, 10)")
+    world.spark.createDataFrame([("B", 200), ("A", 60)], "code string, salary int").write.mode("append").parquet(folder)
+    return world, folder
+
+
+@pytest.mark.parametrize(
+    "where", ["code = 'B'", "code = 'B    '", "code IN ('B ', 'C')", "code LIKE 'B'", "code > 'A'"]
+)
+def test_a_text_of_a_fixed_length_is_what_a_policy_says(coded, where) -> None:
+    world, folder = coded
+    ann = world.session("ann", all_but("coded", where), tables=("coded",))
+    by_path = ann.read.schema("code string, salary int").parquet(folder)
+    for frame in (ann.sql("SELECT salary FROM coded"), by_path.select("salary")):
+        assert rows(frame) == [(10,), (50,), (60,)]
+    assert rows(ann.sql("SELECT code, count(*) FROM coded WHERE code = 'A' GROUP BY code")) == [("A    ", 2)]
+    assert rows(ann.sql("SELECT salary FROM coded WHERE code = 'B'")) == []
+
+
+def test_masks_and_cells_of_a_text_of_a_fixed_length(coded) -> None:
+    world, _ = coded
+    salaries = policy("salaries", "object: {tables: [TABLE], attributes: [salary]}, allow: [read]", table="coded")
+    codes = "object: {tables: [TABLE], attributes: [code], where: \"code = 'A'\"}, allow: [read]"
+    ann = world.session("ann", salaries + policy("codes", codes, table="coded"), tables=("coded",))
+    found = rows(ann.sql("SELECT salary, code FROM coded"))
+    assert found == [(10, None), (100, None), (200, None), (50, "A    "), (60, "A    ")]
+
+
+def test_what_is_done_about_blanks_is_for_administrators(coded) -> None:
+    world, _ = coded
+    ann = world.session("ann", all_but("coded", "code = 'B'"), tables=("coded",))
+    ann.conf.set(PADDING, "false")
+    with refused(f"the setting `{PADDING}` may not be changed"):
+        ann.sql("SELECT salary FROM coded").collect()
 
 
 # Classes that a setting names.

@@ -218,7 +218,7 @@ SHOWING = frozenset(
 
 RANKING = frozenset(["Rank", "DenseRank", "RowNumber", "NTile", "PercentRank", "CumeDist", "Lag", "Lead", "NthValue"])
 
-IDENTITIES = frozenset(("ToPrettyString", "KnownNotNull", "KnownNullable", "TempResolvedColumn"))
+IDENTITIES = frozenset(("ToPrettyString", "KnownNotNull", "KnownNullable", "TempResolvedColumn", "ReadSidePadding"))
 """Functions that give their argument, in another dress."""
 
 SETTINGS = frozenset(

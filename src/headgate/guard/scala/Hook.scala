@@ -255,7 +255,11 @@ object Hook {
     json.readTree(names).elements().asScala.map(_.asText).foreach { name =>
       sessionTable(state.sqlParser.parseMultipartIdentifier(name)).filter(state.catalog.tableExists).foreach { identifier =>
         val table = state.catalog.getTableMetadata(identifier)
-        table.storage.locationUri.foreach(uri => Reading.place(table, uri.toString, found.putArray(name)))
+        table.storage.locationUri.foreach { uri =>
+          val place = found.putArray(name)
+          Reading.place(table, uri.toString, place)
+          place.add(Reading.texts(table.schema.filter(one => Padding.needed(one.metadata)).map(_.name)))
+        }
       }
     }
     json.writeValueAsString(found)
