@@ -55,6 +55,23 @@ def test_how_names_are_compared_is_for_administrators(cased) -> None:
         ann.sql(f"SET {CASE}=true").collect()
 
 
+def test_a_setting_that_is_changed_after_planning(cased) -> None:
+    ann = cased.session("ann", all_but("spelt", "dept = 'B'"), tables=("spelt",))
+    planned = ann.sql("SELECT id, salary FROM spelt")
+    planned.explain()
+    run = ann.table("spelt").select("id", "salary")
+    assert rows(run) == [(1, 50)]
+    made_rows = ann.table("spelt").select("id", "salary").rdd
+    ann.conf.set(CASE, "true")
+    for frame in (planned, run):
+        with refused(f"the setting `{CASE}` may not be changed"):
+            frame.collect()
+    with pytest.raises(Exception, match="refused by the guard|policies have changed"):
+        made_rows.collect()
+    ann.conf.unset(CASE)
+    assert rows(planned) == rows(run) == [(1, 50)]
+
+
 # Times without a zone.
 
 NIGHT = "2026-01-01 03:00:00"
