@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from guarded import USERS, physical, policy, rows
+from guarded import USERS, physical, policy, refused, rows
 
 from headgate.guard import Guard, Settings, Source, session, table_schema
 from headgate.model.schema import StreamCatalog
@@ -102,3 +102,13 @@ def test_a_catalog_of_a_database(second) -> None:
     assert rows(ann.sql(f"SELECT id FROM {name}")) == [(1,)]
     assert rows(ann.sql(f"SELECT count(*), max(salary) FROM {name}")) == [(1, 50)]
     assert rows(ann.sql(f"SELECT id FROM {name} ORDER BY id DESC LIMIT 1")) == [(1,)]
+
+
+def test_times_that_are_taken_for_another_type_are_not_the_policys(spark, database) -> None:
+    catalog = guard(spark, database, only("ts < TIMESTAMP '1970-01-01T00:30:00Z'"))
+    ann = session("ann", catalog, spark)
+    ann.conf.set("spark.sql.timestampType", "TIMESTAMP_NTZ")
+    frame = ann.read.format("jdbc").options(url=database, dbtable="person", driver=DERBY).load()
+    assert dict(frame.dtypes)["TS"] == "timestamp_ntz"
+    with refused():
+        frame.select("id").collect()

@@ -44,6 +44,17 @@ def moved(
         yield f"`{table}` has times or days in files of text; unset `{PARSER}`, by which they would be others"
 
 
+def reparsed(view: str | None, changed: Mapping[str, str]) -> str | None:
+    """Why a view of the policies would say something else under such settings.
+
+    Spark keeps with a view how the session was set when it was made, the zone too, and goes by that; but how texts
+    become times is looked up when the query runs.
+    """
+    if view is None or PARSER not in changed:
+        return None
+    return f"`{view}` is a view that may take texts for times; unset `{PARSER}`, by which they would be others"
+
+
 def _times(leaf: Node, names: Mapping[int, str], types: Mapping[int, str]) -> Iterator[bool]:
     """For each column that holds times whether the session's zone says what they are."""
     folders = {one.lower() for one in leaf.facts.get("partitions", ())}
