@@ -48,7 +48,7 @@ ROWS: list[tuple[Value, ...]] = [
 SETTINGS = [
     {},
     {"spark.sql.ansi.enabled": "false", "spark.sql.session.timeZone": "Asia/Tokyo"},
-    {"spark.sql.caseSensitive": "true", "spark.sql.timestampType": "TIMESTAMP_NTZ"},
+    {"spark.sql.timestampType": "TIMESTAMP_NTZ"},
     {"spark.sql.legacy.timeParserPolicy": "LEGACY", "spark.sql.session.timeZone": "America/St_Johns"},
 ]
 

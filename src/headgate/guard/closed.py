@@ -5,13 +5,14 @@ Each refusal says what would be needed. Nothing passes because it was not unders
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from headgate.guard.objects import Objects
 from headgate.guard.plan import Description, Expression, Node
 from headgate.guard.reading import misread
 from headgate.guard.settings import NO_TIME, Settings
 from headgate.guard.streams import Checkpoints, stream_objections, unwritable
+from headgate.guard.times import moved, reparsed
 from headgate.guard.vocabulary import (
     ADMINISTRATORS_ONLY,
     AGGREGATE_FUNCTIONS,
@@ -41,7 +42,7 @@ def objections(
     checkpoints: Checkpoints,
 ) -> Iterator[str]:
     """Everything in a plan that is not on the lists, as messages."""
-    check = _Check(description.names, user, objects, catalog, settings, checkpoints)
+    check = _Check(description, user, objects, catalog, settings, checkpoints)
     for key, value in description.settings.items():
         if not setting_allowed(key, value):
             yield f"the setting `{key}` may not be changed; reset it, or ask an administrator to set it for all"
@@ -56,14 +57,14 @@ def objections(
 class _Check:
     def __init__(
         self,
-        names: Mapping[int, str],
+        description: Description,
         user: User,
         objects: Objects,
         catalog: StreamCatalog,
         settings: Settings,
         checkpoints: Checkpoints,
     ) -> None:
-        self.names = names
+        self.description = description
         self.user = user
         self.objects = objects
         self.catalog = catalog
@@ -85,18 +86,25 @@ class _Check:
             yield f"`{node.name}` is not among the operations that the guard understands"
         elif node.name == "View" and _is_global(node.facts["name"]):
             yield f"the view `{node.facts['name']}` belongs to all sessions; make a view of your own"
+        elif node.name == "View" and (problem := reparsed(self._view(node), self.description.settings)):
+            yield problem
         elif node.name in GOVERNED and node.out and self.objects.object_of(node) is None:
             yield f"{_source_text(node)} is not known; an administrator has to say which table of the policies it is"
-        elif node.name in GOVERNED and node.out and (problem := self._misread(node)):
+        elif node.name in GOVERNED and node.out and (problem := next(self._misreadings(node), None)):
             yield problem
         elif node.name in GOVERNED and not node.out and node.facts.get("class", "").removesuffix("$") not in SINKS:
             yield f"{_source_text(node)} is not a sink that the guard knows"
 
-    def _misread(self, node: Node) -> str | None:
-        table = self.objects.object_of(node)
+    def _view(self, node: Node) -> str | None:
+        return None if node.facts["temporary"] else self.objects.table(node.facts["name"])
+
+    def _misreadings(self, node: Node) -> Iterator[str]:
+        table, names = self.objects.object_of(node), self.description.names
         assert table is not None
         columns = tuple(one for one in self.catalog.stream(table).names if one != NO_TIME)
-        return misread(node, self.objects, tuple(self.names[one] for one in node.out), columns)
+        if problem := misread(node, self.objects, tuple(names[one] for one in node.out), columns):
+            yield problem
+        yield from moved(node, table, names, self.description.types, self.description.settings)
 
     def _command(self, node: Node) -> Iterator[str]:
         if node.name in ("SetCommand", "ResetCommand"):

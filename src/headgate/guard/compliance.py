@@ -131,6 +131,7 @@ class Compliance:
         chosen: Iterable[str],
         user: User,
         environment: Environment,
+        padded: frozenset[int] = frozenset(),
     ) -> Access:
         """What the user may do with the columns of a leaf that reads this table; by `chosen` ones rows were chosen."""
         schema = self.decider.catalog.stream(table)
@@ -149,7 +150,7 @@ class Compliance:
         pairs = tuple((known[one], privilege) for one, privilege in wanted if one in known)
         decided, failed = self._decided(schema.name, pairs, user, environment)
         guards = {(ids[column.lower()], privilege): decided.guards[(column, privilege)] for column, privilege in pairs}
-        columns = columns_by_id(ids)
+        columns = columns_by_id(ids, padded)
         covers = {use: _cover(guard, columns) for use, guard in guards.items()}
         for one in leaf.out:
             if (one, COMPUTE) in wanted:

@@ -6,7 +6,7 @@ have in the plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from headgate.errors import InputError
@@ -35,14 +35,14 @@ def call(name: str, *of: Term) -> Term:
     return {"call": name, "of": list(of)}
 
 
-def columns_by_id(ids: Mapping[str, int]) -> Columns:
-    """Columns of one table by their ids in the plan."""
+def columns_by_id(ids: Mapping[str, int], padded: Collection[int] = ()) -> Columns:
+    """Columns of one table by their ids in the plan; those that are `padded` without the blanks behind their texts."""
 
     def column(reference: nodes.ColumnRef) -> Term:
         found = ids.get(reference.name.lower())
         if found is None:
             raise NotLoweredError(f"the table has no column `{reference.name}` in this plan")
-        return {"column": found}
+        return call(_WITHOUT_BLANKS, {"column": found}) if found in padded else {"column": found}
 
     return column
 
@@ -64,6 +64,27 @@ def _constant(node: nodes.Constant, _: _Down, __: Columns) -> Term:
     if node.type in (DataType.DURATION, DataType.TIME_OF_DAY):
         return {"type": "bigint", "value": node.value}
     return {"type": node.type.value, "value": node.value}
+
+
+_WITHOUT_BLANKS = "rtrim"
+
+
+def _compared(terms: list[Term]) -> list[Term]:
+    """Terms as they are compared: with a CHAR, blanks behind a text make no difference.
+
+    >>> _compared([call("rtrim", {"column": 1}), {"type": "string", "value": "B  "}])[1]
+    {'type': 'string', 'value': 'B'}
+    """
+    padded = any(one.get("call") == _WITHOUT_BLANKS for one in terms)
+    return [_without_blanks(one) for one in terms] if padded else terms
+
+
+def _without_blanks(term: Term) -> Term:
+    if term.get("call") == _WITHOUT_BLANKS:
+        return term
+    if term.get("type") == "string" and term["value"] is not None:
+        return {**term, "value": term["value"].rstrip(" ")}
+    return call(_WITHOUT_BLANKS, term)
 
 
 def _arithmetic(node: nodes.Arithmetic, down: _Down, _: Columns) -> Term:
@@ -100,12 +121,12 @@ def _local_time(node: nodes.LocalTime, down: _Down, _: Columns) -> Term:
 _LOWERED: dict[type[Expression], Callable[[Any, _Down, Columns], Term]] = {
     nodes.Constant: _constant,
     nodes.ColumnRef: lambda node, _, columns: columns(node),
-    nodes.Comparison: lambda node, down, _: call(node.sign, down(node.left), down(node.right)),
+    nodes.Comparison: lambda node, down, _: call(node.sign, *_compared([down(node.left), down(node.right)])),
     nodes.And: lambda node, down, _: call("and", *(down(one) for one in node.operands)),
     nodes.Or: lambda node, down, _: call("or", *(down(one) for one in node.operands)),
     nodes.Not: lambda node, down, _: call("not", down(node.operand)),
     nodes.IsNull: lambda node, down, _: call("isnull", down(node.operand)),
-    nodes.In: lambda node, down, _: call("in", *(down(one) for one in node.operands)),
+    nodes.In: lambda node, down, _: call("in", *_compared([down(one) for one in node.operands])),
     nodes.Like: lambda node, down, _: call("like", down(node.operand), {"type": "string", "value": node.pattern}),
     nodes.LocalTime: _local_time,
     nodes.Arithmetic: _arithmetic,

@@ -89,6 +89,8 @@ class Description:
     names: dict[int, str]
     types: dict[int, str]
     settings: dict[str, str]
+    padded: frozenset[int] = frozenset()
+    """Columns that are CHARs, which may have blanks behind them."""
 
 
 def read_description(text: str) -> Description:
@@ -106,6 +108,7 @@ def read_description(text: str) -> Description:
             {int(key): value[0] for key, value in attributes.items()},
             {int(key): value[1] for key, value in attributes.items()},
             content["settings"],
+            frozenset(reader.padded | {int(key) for key, value in attributes.items() if "char" in value[2:]}),
         )
     except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise ParseError(f"the description of the plan cannot be read: {error!r}") from error
@@ -114,6 +117,7 @@ def read_description(text: str) -> Description:
 class _Reader:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
+        self.padded: set[int] = set()
 
     def node(self, raw: dict[str, Any]) -> Node:
         found = Node(
@@ -159,6 +163,8 @@ class _Reader:
             return Expression("over", of=of, keys=self._all(raw["keys"]), whole=raw["over"])
         if "subquery" in raw:
             return Expression("subquery", raw["subquery"], of=of, plan=self.node(raw["plan"]))
+        if raw["function"] == "ReadSidePadding" and of[0].kind == "column":
+            self.padded.add(of[0].column)
         return Expression(
             "function",
             raw["function"],

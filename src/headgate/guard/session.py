@@ -53,8 +53,8 @@ def settle_tables(guard: Guard, spark: SparkSession) -> None:
     """Tell the guard where the files of catalog tables are: read by path, they are still the table."""
     known = [_quoted(name) for name in guard.catalog.names if name not in guard.settings.sources]
     found: Any = attach(spark).locations(spark._jsparkSession, json.dumps(known))
-    for name, (location, provider, partitions, options) in json.loads(found).items():
-        guard.settle(name, location, provider, tuple(partitions), options)
+    for name, (location, provider, partitions, options, padded) in json.loads(found).items():
+        guard.settle(name, location, provider, tuple(partitions), options, tuple(padded))
 
 
 def _quoted(name: str) -> str:

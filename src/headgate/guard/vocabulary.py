@@ -218,7 +218,7 @@ SHOWING = frozenset(
 
 RANKING = frozenset(["Rank", "DenseRank", "RowNumber", "NTile", "PercentRank", "CumeDist", "Lag", "Lead", "NthValue"])
 
-IDENTITIES = frozenset(("ToPrettyString", "KnownNotNull", "KnownNullable", "TempResolvedColumn"))
+IDENTITIES = frozenset(("ToPrettyString", "KnownNotNull", "KnownNullable", "TempResolvedColumn", "ReadSidePadding"))
 """Functions that give their argument, in another dress."""
 
 SETTINGS = frozenset(
@@ -228,7 +228,6 @@ SETTINGS = frozenset(
         "session.timeZone",
         "ansi.enabled",
         "autoBroadcastJoinThreshold",
-        "caseSensitive",
         "execution.arrow.pyspark.enabled",
         "execution.arrow.pyspark.fallback.enabled",
         "execution.arrow.maxRecordsPerBatch",
@@ -257,7 +256,6 @@ SETTINGS = frozenset(
         "streaming.optimizeOneRowPlan.enabled",
         "streaming.stateStore.providerClass",
         "cbo.enabled",
-        "readSideCharPadding",
         "optimizer.pruneFiltersCanPruneStreamingSubplan",
         "timestampType",
         "datetime.java8API.enabled",
@@ -266,29 +264,35 @@ SETTINGS = frozenset(
         "streaming.noDataMicroBatches.enabled",
     ]
 ) | {"spark.app.name"}
-"""Settings that change speed or form and open nothing."""
+"""Settings that change speed or form and open nothing.
+
+How names are compared is none of them: files that spell a column in another way would lose it, and a policy would see
+NULL. Nor is what Spark does about the blanks behind a CHAR.
+"""
 
 OWN_PREFIX = "spark.headgate."
 
-# Spark sets this one for every streaming query; what a user writes there is a class to load.
-_STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
-_STATE_STORES = frozenset(
-    f"org.apache.spark.sql.execution.streaming.state.{name}"
-    for name in ("HDFSBackedStateStoreProvider", "RocksDBStateStoreProvider")
-)
+# Spark sets these for every streaming query; what a user writes there is a class to load.
+_CHOICES = {
+    "spark.sql.streaming.stateStore.providerClass": frozenset(
+        f"org.apache.spark.sql.execution.streaming.state.{name}"
+        for name in ("HDFSBackedStateStoreProvider", "RocksDBStateStoreProvider")
+    ),
+    "spark.sql.streaming.stateStore.compression.codec": frozenset(("lz4", "lzf", "snappy", "zstd")),
+}
 
 
 def setting_allowed(key: str, value: str | None) -> bool:
     """Whether a user may change this setting, to this value where one is given."""
-    if key == _STATE_STORE and value is not None:
-        return value in _STATE_STORES
+    if value is not None and key in _CHOICES:
+        return value in _CHOICES[key]
     return key in SETTINGS
 
 
 def settable() -> tuple[str, ...]:
     """Settings that users may change, for the endpoint's door: keys, each with a value if only some are allowed."""
-    free = tuple(sorted(SETTINGS - {_STATE_STORE}))
-    return (*free, *(f"{_STATE_STORE} {value}" for value in sorted(_STATE_STORES)))
+    free = tuple(sorted(SETTINGS - _CHOICES.keys()))
+    return (*free, *(f"{key} {value}" for key, values in _CHOICES.items() for value in sorted(values)))
 
 
 ROW_EXPRESSIONS = frozenset(

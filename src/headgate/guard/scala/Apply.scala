@@ -177,7 +177,7 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
       column.exprId -> Alias(Unskippable.in(build(term), before), column.name)(id, column.qualifier, Some(column.metadata))
     }.toMap
     val extra = wanted.path("carried").elements().asScala.map { one =>
-      val value = if (one.has("row")) MonotonicallyIncreasingID() else build(one.get("value"))
+      val value = if (one.has("row")) MonotonicallyIncreasingID() else Unskippable.in(build(one.get("value")), before)
       val alias = Alias(value, one.get("key").asText)()
       carried(one.get("key").asText) = alias.toAttribute
       alias

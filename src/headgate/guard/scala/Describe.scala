@@ -5,8 +5,11 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.util.CharVarcharCodegenUtils
 import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.types.Metadata
 
 /** A plan as JSON: operators, expressions, attribute ids, sources, subqueries. It says what is there, and judges nothing.
   *
@@ -96,7 +99,11 @@ class Describe(numbers: Numbers) {
   private def note(attribute: Attribute): Long = {
     val met = numbers.size
     val number = numbers(attribute.exprId)
-    if (number == met) attributes.set[ArrayNode](number.toString, json.arrayNode().add(attribute.name).add(attribute.dataType.catalogString))
+    if (number == met) {
+      val known = json.arrayNode().add(attribute.name).add(attribute.dataType.catalogString)
+      if (Padding.needed(attribute.metadata)) known.add("char")
+      attributes.set[ArrayNode](number.toString, known)
+    }
     number
   }
 
@@ -128,6 +135,9 @@ class Describe(numbers: Numbers) {
       case u: ScalaUDF =>
         result.put("function", "ScalaUDF").put("name", u.udfName.getOrElse("")).put("by", u.function.getClass.getName)
         result.set[ArrayNode]("of", expressions(u.children))
+      case Padding(text) =>
+        result.put("function", "ReadSidePadding")
+        result.set[ArrayNode]("of", expressions(Seq(text)))
       case other =>
         result.put("function", Names.of(other))
         other match {
@@ -155,6 +165,19 @@ class Numbers {
 
   /** How many there are; the next new column gets this one. */
   def size: Int = given.size
+}
+
+/** What Spark puts above a table to fill a CHAR up with blanks; in files it may have them or not. */
+object Padding {
+  private val KIND = "__CHAR_VARCHAR_TYPE_STRING"
+
+  def unapply(one: Expression): Option[Expression] = one match {
+    case call: StaticInvoke if call.staticObject == classOf[CharVarcharCodegenUtils] && call.functionName == "readSidePadding" => call.arguments.headOption
+    case _ => None
+  }
+
+  /** Whether a column is a CHAR by what Spark remembers of it. */
+  def needed(about: Metadata): Boolean = about.contains(KIND) && about.getString(KIND).startsWith("char(")
 }
 
 /** The conjuncts of a condition, in the order in which both description and recipe count them. */

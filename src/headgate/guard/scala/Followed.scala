@@ -18,12 +18,15 @@ case class Decision(guard: String, digest: String, recipe: String)
 /** How a frame of a guarded session in process runs, however often: by what is decided when it runs.
   *
   * Spark plans a frame once, and would go by the first decision for as long as the frame lives. Here what was asked is
-  * decided on and planned again if the decision no longer stands. A frame that was refused is asked about again too.
+  * decided on and planned again if the decision no longer stands, or the session is set in another way: much of what is
+  * set is looked up when a plan runs. A frame that was refused is asked about again too.
   */
 class Followed(session: SparkSession, asked: LogicalPlan, mode: CommandExecutionMode.Value)
     extends QueryExecution(session, asked, mode = mode) {
   private var begun = false
   private var decision: Option[Decision] = None
+  /** What the session was set to when the plan was decided on. */
+  private var settings: Map[String, String] = Map.empty
   private var later: Option[Followed] = None
   private var action: Option[String] = None
   @volatile private var asking: Option[Thread] = None
@@ -32,6 +35,7 @@ class Followed(session: SparkSession, asked: LogicalPlan, mode: CommandExecution
   override def normalized: LogicalPlan = synchronized {
     Hook.noted.remove()
     begun = true
+    settings = session.sessionState.conf.getAllConfs
     Followed.planning.set(true)
     val plan = try super.normalized finally Followed.planning.set(false)
     decision = Option(Hook.noted.get()).orElse(decision)
@@ -67,13 +71,15 @@ class Followed(session: SparkSession, asked: LogicalPlan, mode: CommandExecution
     }
   }
 
+  private def stands(runs: Boolean): Boolean = settings == session.sessionState.conf.getAllConfs && decision.exists(Hook.stands(_, runs))
+
   /** Looked at once for each action, which asks for its plan several times. */
   private def latest: Followed = synchronized {
     val now = Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
     if (now.isEmpty || now != action) {
       action = now
       val last = later.getOrElse(this)
-      if (last.begun && !last.decision.exists(Hook.stands(_, runs = now.isDefined))) later = Some(new Followed(session, commandExecuted, CommandExecutionMode.SKIP))
+      if (last.begun && !last.stands(runs = now.isDefined)) later = Some(new Followed(session, commandExecuted, CommandExecutionMode.SKIP))
     }
     later.getOrElse(this)
   }

@@ -149,17 +149,21 @@ object Hook {
     }
     if (recipe == null || !recipe.isObject || (!recipe.has("refuse") && !recipe.has("permit"))) throw refused("the decision point gave no decision")
     if (recipe.has("refuse")) throw refused(recipe.get("refuse").asText)
-    val patient = Patterns(Asking.by(binding.user, plan))
+    val zone = Zones.of(binding)
+    val patient = Zones.in(zone, Patterns(Asking.by(binding.user, plan)))
     Releases.check(session, binding, recipe, patient, numbers).foreach(why => throw refused(why))
     try {
-      val guarded = new Apply(recipe, numbers)(patient)
+      val guarded = Zones.folders(zone, new Apply(recipe, numbers)(patient))
       // Tasks of users take turns, however many of them one user has waiting.
       if (binding.apart) session.sparkContext.setLocalProperty("spark.scheduler.pool", binding.user)
       took.add(System.nanoTime() - start)
       if (took.size() > 10000) took.poll()
       noted.set(decision)
       if (Followed.missed(session)) Unfollowed(session, plan, decision, guarded) else guarded
-    } catch { case error: Exception => throw refused(s"the decision cannot be applied to this plan (${error.getMessage})") }
+    } catch {
+      case refusal: RefusedException => throw refusal
+      case error: Exception => throw refused(s"the decision cannot be applied to this plan (${error.getMessage})")
+    }
   }
 
   private def ask(guard: String, description: String, runs: Boolean): (Decision, JsonNode) = {
@@ -249,7 +253,11 @@ object Hook {
     json.readTree(names).elements().asScala.map(_.asText).foreach { name =>
       sessionTable(state.sqlParser.parseMultipartIdentifier(name)).filter(state.catalog.tableExists).foreach { identifier =>
         val table = state.catalog.getTableMetadata(identifier)
-        table.storage.locationUri.foreach(Reading.place(table, _, found.putArray(name)))
+        table.storage.locationUri.foreach { uri =>
+          val place = found.putArray(name)
+          Reading.place(table, uri, place)
+          place.add(Reading.texts(table.schema.filter(one => Padding.needed(one.metadata)).map(_.name)))
+        }
       }
     }
     json.writeValueAsString(found)

@@ -65,7 +65,10 @@ object Sources {
     }
   }
 
-  private def table(found: CatalogTable, result: ObjectNode): Unit = result.put("table", found.identifier.unquotedString)
+  private def table(found: CatalogTable, result: ObjectNode): Unit = {
+    result.put("table", found.identifier.unquotedString)
+    if (found.partitionColumnNames.nonEmpty) result.set[ArrayNode]("partitions", Reading.texts(found.partitionColumnNames))
+  }
 
   private def second(table: Table, catalog: Option[CatalogPlugin], identifier: Option[Identifier], options: CaseInsensitiveStringMap, result: ObjectNode): Unit = {
     result.put("source", "v2")
