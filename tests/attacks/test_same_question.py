@@ -102,19 +102,6 @@ def test_a_setting_does_not_make_another_question_of_the_same_words(team, query)
         next(frames).collect()
 
 
-def test_how_texts_are_parsed_is_such_a_setting(team) -> None:
-    ann = asking(team)
-    ann.conf.set("spark.sql.ansi.enabled", "false")
-    text = "if(id = 30, '2020-01-01 and more', '2020-01-01')"
-    query = f"SELECT sum(salary) FROM team WHERE to_timestamp({text}, 'yyyy-MM-dd') IS NOT NULL"
-    ann.conf.set("spark.sql.legacy.timeParserPolicy", "CORRECTED")
-    assert rows(ann.sql(query)) == [(TOTAL - 4711,)]
-    assert rows(ann.sql(query)) == [(TOTAL - 4711,)]
-    ann.conf.set("spark.sql.legacy.timeParserPolicy", "LEGACY")
-    with refused(APART):
-        ann.sql(query).collect()
-
-
 def test_what_settings_do_not_touch_may_be_asked_under_any(team) -> None:
     query = "SELECT sum(salary) FROM team WHERE id % 2 = 0 AND dept <> 'E'"
     for frame in in_zones(asking(team), query):

@@ -206,12 +206,12 @@ def test_a_frame_that_was_made_in_another_zone(hours) -> None:
 
 
 @pytest.mark.parametrize(("kind", "column"), [("json", "ts TIMESTAMP"), ("csv", "ts DATE")])
-def test_how_texts_become_times_cannot_be_changed_where_files_are_text(world, tmp_path, kind, column) -> None:
+def test_how_texts_become_times_is_for_administrators(world, tmp_path, kind, column) -> None:
     (tmp_path / f"a.{kind}").write_text(TIMES[kind])
     made(world, "log", f"id INT, {column}", f"USING {kind} LOCATION '{tmp_path}'")
     ann = world.session("ann", only("log", "id = 1"), tables=("log",))
     ann.conf.set(PARSER, "LEGACY")
-    with refused(f"`log` .*{PARSER}"):
+    with refused(f"the setting `{PARSER}` may not be changed"):
         ann.sql("SELECT id FROM log").collect()
     ann.conf.unset(PARSER)
     assert rows(ann.sql("SELECT id FROM log")) == [(1,)]
@@ -230,9 +230,8 @@ def test_a_view_that_makes_days_of_texts(world) -> None:
     ann.conf.set(PARSER, "CORRECTED")  # what it is anyway
     assert rows(ann.sql("SELECT id FROM days")) == [(1,)]
     ann.conf.set(PARSER, "LEGACY")
-    with refused(f"`days` .*{PARSER}"):
+    with refused(f"the setting `{PARSER}` may not be changed"):
         ann.sql("SELECT id FROM days").collect()
-    assert rows(ann.sql("SELECT id FROM noted")) == [(1,), (2,)]
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])

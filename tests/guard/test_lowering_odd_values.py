@@ -49,7 +49,7 @@ SETTINGS = [
     {},
     {"spark.sql.ansi.enabled": "false", "spark.sql.session.timeZone": "Asia/Tokyo"},
     {"spark.sql.timestampType": "TIMESTAMP_NTZ"},
-    {"spark.sql.legacy.timeParserPolicy": "LEGACY", "spark.sql.session.timeZone": "America/St_Johns"},
+    {"spark.sql.session.timeZone": "America/St_Johns"},
 ]
 
 NUMBERS = st.sampled_from(

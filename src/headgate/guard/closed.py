@@ -12,7 +12,7 @@ from headgate.guard.plan import Description, Expression, Node
 from headgate.guard.reading import misread
 from headgate.guard.settings import NO_TIME, Settings
 from headgate.guard.streams import Checkpoints, stream_objections, unwritable
-from headgate.guard.times import moved, reparsed
+from headgate.guard.times import moved
 from headgate.guard.vocabulary import (
     ADMINISTRATORS_ONLY,
     AGGREGATE_FUNCTIONS,
@@ -86,17 +86,12 @@ class _Check:
             yield f"`{node.name}` is not among the operations that the guard understands"
         elif node.name == "View" and _is_global(node.facts["name"]):
             yield f"the view `{node.facts['name']}` belongs to all sessions; make a view of your own"
-        elif node.name == "View" and (problem := reparsed(self._view(node), self.description.settings)):
-            yield problem
         elif node.name in GOVERNED and node.out and self.objects.object_of(node) is None:
             yield f"{_source_text(node)} is not known; an administrator has to say which table of the policies it is"
         elif node.name in GOVERNED and node.out and (problem := next(self._misreadings(node), None)):
             yield problem
         elif node.name in GOVERNED and not node.out and node.facts.get("class", "").removesuffix("$") not in SINKS:
             yield f"{_source_text(node)} is not a sink that the guard knows"
-
-    def _view(self, node: Node) -> str | None:
-        return None if node.facts["temporary"] else self.objects.table(node.facts["name"])
 
     def _misreadings(self, node: Node) -> Iterator[str]:
         table, names = self.objects.object_of(node), self.description.names

@@ -259,7 +259,6 @@ SETTINGS = frozenset(
         "optimizer.pruneFiltersCanPruneStreamingSubplan",
         "timestampType",
         "datetime.java8API.enabled",
-        "legacy.timeParserPolicy",
         "crossJoin.enabled",
         "streaming.noDataMicroBatches.enabled",
     ]
@@ -267,7 +266,8 @@ SETTINGS = frozenset(
 """Settings that change speed or form and open nothing.
 
 How names are compared is none of them: files that spell a column in another way would lose it, and a policy would see
-NULL. Nor is what Spark does about the blanks behind a CHAR.
+NULL. Nor is what Spark does about the blanks behind a CHAR, or how it takes a text for a time: tasks look that up when
+they run, after everything has been decided.
 """
 
 OWN_PREFIX = "spark.headgate."
