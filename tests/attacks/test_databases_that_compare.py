@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from guarded import USERS, physical, policy, refused, rows
+from guarded import DERBY, USERS, database_catalog, physical, policy, refused, rows, started_with
 
 from headgate.guard import Guard, Settings, Source, session, table_schema
 from headgate.model.schema import StreamCatalog
 from headgate.policy.yaml_file import parse_policies
 
-DERBY = "org.apache.derby.iapi.jdbc.AutoloadedDriver"
 JAVA8 = "spark.sql.datetime.java8API.enabled"
 ZONE = "spark.sql.session.timeZone"
 CATALOG = "spark.sql.catalog.people"
@@ -75,22 +74,9 @@ def test_a_time_is_written_for_the_database_in_the_users_zone(spark, database) -
 @pytest.fixture
 def second(spark, database) -> Any:
     """The same database as a catalog, which Spark leaves more to."""
-    settings = spark.sparkContext._jsc.sc().conf()
-    home = "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
-    values = {
-        CATALOG: home,
-        f"{CATALOG}.url": database,
-        f"{CATALOG}.driver": DERBY,
-        f"{CATALOG}.pushDownAggregate": "true",
-        f"{CATALOG}.pushDownLimit": "true",
-    }
-    for key, value in values.items():
-        settings.set(key, value)
-        spark.conf.set(key, value)
-    yield spark
-    for key in values:
-        settings.remove(key)
-        spark.conf.unset(key)
+    leaving = {f"{CATALOG}.pushDownAggregate": "true", f"{CATALOG}.pushDownLimit": "true"}
+    with started_with(spark, database_catalog("people", database) | leaving):
+        yield spark
 
 
 def test_a_catalog_of_a_database(second) -> None:

@@ -6,35 +6,24 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from guarded import EMPLOYEES, policy, refused, rows
+from guarded import DERBY, EMPLOYEES, database_catalog, policy, refused, rows, started_with
 
 from headgate.guard.objects import Objects
 from headgate.guard.plan import Node
-
-DRIVER = "org.apache.derby.iapi.jdbc.AutoloadedDriver"
-PARTS = ("spark.sql.catalog.other", "spark.sql.catalog.other.url", "spark.sql.catalog.other.driver")
 
 
 @pytest.fixture(scope="module")
 def other(world, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """`other.APP.emp` in a database of its own, beside `app.emp`, which everybody may read."""
     url = f"jdbc:derby:{tmp_path_factory.mktemp('other') / 'database'};create=true"
-    values = ("org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog", url)
     spark = world.spark
     spark.sparkContext._jvm.java.lang.System.setProperty("derby.stream.error.field", "java.lang.System.err")
     columns = "id int, name string, dept string, salary int, since string"
-    spark.createDataFrame(EMPLOYEES, columns).write.option("driver", DRIVER).jdbc(url, 'APP."emp"')
+    spark.createDataFrame(EMPLOYEES, columns).write.option("driver", DERBY).jdbc(url, 'APP."emp"')
     spark.sql("CREATE DATABASE IF NOT EXISTS app")
     world.table("app.emp", EMPLOYEES[:1], columns)
-    # A guarded session has the settings that Spark was started with.
-    settings = spark.sparkContext._jsc.sc().conf()
-    for key, value in zip(PARTS, (*values, DRIVER), strict=True):
-        settings.set(key, value)
-        spark.conf.set(key, value)
-    yield world
-    for key in PARTS:
-        settings.remove(key)
-        spark.conf.unset(key)
+    with started_with(spark, database_catalog("other", url)):
+        yield world
     spark.sql("DROP DATABASE app CASCADE")
 
 

@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,29 @@ OWN = '  - {id: own, subject: {role: analyst}, object: {tables: [emp], where: "d
 def refused(match: str = "refused by the guard") -> Any:
     """The query inside is refused, with these words."""
     return pytest.raises(AnalysisException, match=match)
+
+
+@contextmanager
+def started_with(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """As if Spark had been started with more settings: a guarded session has those, and not what others were set to."""
+    first = spark.sparkContext._jsc.sc().conf()
+    for key, value in settings.items():
+        first.set(key, value)
+        spark.conf.set(key, value)
+    yield
+    for key in settings:
+        first.remove(key)
+        spark.conf.unset(key)
+
+
+DERBY = "org.apache.derby.iapi.jdbc.AutoloadedDriver"
+
+
+def database_catalog(name: str, url: str) -> dict[str, str]:
+    """The settings by which a Derby database is a catalog."""
+    home = f"spark.sql.catalog.{name}"
+    kind = "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
+    return {home: kind, f"{home}.url": url, f"{home}.driver": DERBY}
 
 
 def drained(query: Any) -> Any:

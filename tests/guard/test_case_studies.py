@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from guarded import USERS, physical, policy, refused, rows
+from guarded import DERBY, USERS, physical, policy, refused, rows
 from pyspark.ml.clustering import KMeans
 from pyspark.ml.feature import VectorAssembler
 from pyspark.sql import DataFrame
@@ -172,9 +172,6 @@ def database(spark, tmp_path_factory) -> str:
     )
     customers.coalesce(1).write.format("jdbc").options(url=url, dbtable="customer", driver=DERBY).save()
     return url
-
-
-DERBY = "org.apache.derby.iapi.jdbc.AutoloadedDriver"
 
 
 def company(database: str, spark: Any, where: str = "id > 10") -> Guard:
