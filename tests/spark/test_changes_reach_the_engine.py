@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Thread, Timer
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from headgate.policy.store.change import Change
 from headgate.policy.store.content import Kind
 from headgate.spark import api
 from headgate.spark.api import Headgate
+from headgate.spark.engine import Engine
 
 COLUMNS = {"SID": "string", "Pos": "int", "ts": "timestamp"}
 OPEN = "GRANT READ ON STREAM Position TO ROLE Doctor;"
@@ -275,6 +276,45 @@ def test_who_iterates_goes_on_when_a_stream_is_added(spark: SparkSession, catalo
         hg.stop()
         assert ended.wait(60)
         assert got == ["p1", "p2"]
+
+
+def test_who_iterates_goes_on_when_an_epoch_is_cut_short(
+    spark: SparkSession, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark interrupts the epoch that runs; what is left of it when its rows are there already may fail for that."""
+    cleaning, stopping = Event(), Event()
+    stop, clean = Engine.stop, Engine._clean
+
+    def cut_short(engine: Engine, live: Collection[str]) -> None:
+        clean(engine, live)
+        if not cleaning.is_set():
+            cleaning.set()
+            while not stopping.is_set():
+                engine.changed.wait(0.05)  # as if who iterates had looked just before it was locked
+            raise InterruptedError("stopped")
+
+    def told(engine: Engine) -> None:
+        Timer(LONG_ENOUGH / 10, stopping.set).start()  # by then it is stopping, and nobody has noticed
+        stop(engine)
+
+    monkeypatch.setattr(Engine, "_clean", cut_short)
+    with opened(spark, catalog) as hg:
+        near = hg.query("SELECT SID FROM Position", user="ann")
+        came = {"p1": Event(), "p2": Event()}
+
+        def look() -> None:
+            for row in near:
+                came[str(row["SID"])].set()
+
+        hg.start()
+        Thread(target=look, daemon=True).start()
+        hg.push("Position", tuples(1))
+        assert came["p1"].wait(60)
+        assert not came["p2"].wait(LONG_ENOUGH)  # and it waits for more
+        monkeypatch.setattr(Engine, "stop", told)
+        hg.stream("Health", {"SID": "string", "ts": "timestamp"})
+        hg.push("Position", tuples(2))
+        assert came["p2"].wait(60)
 
 
 # Queries that are taken out -------------------------------------------------------------------------------------------

@@ -105,6 +105,9 @@ class Engine:
         self._callback: Callback | None = None
         self._beats: Beats | None = None
         self._failure: BaseException | None = None
+        self._stopping = False
+        self._cut_short = False
+        """Whether the failure is that of an epoch in whose midst the engine was stopped."""
         system = claim(self.storage, system)
         self.push_folder = PushFolder(self.storage, system.streams)
         self._recover(system)
@@ -168,6 +171,7 @@ class Engine:
             # The epoch that failed has left its traces in what is remembered; what was committed has not.
             self._recover(self.system)
             self._failure = None
+        self._stopping = self._cut_short = False
         streams = [self.planned.system.streams.stream(name) for name in self._plans.streams]
         elements = read_streams(
             self.spark, streams, self._sources, self.storage.path("push"), self.settings.files_per_epoch
@@ -251,8 +255,8 @@ class Engine:
 
     def check(self) -> None:
         """Raise what stopped the engine, if something did."""
-        error, query = self._failure, self._query
-        if error is None and query is not None and not query.isActive:
+        error, query = None if self._cut_short else self._failure, self._query
+        if error is None and query is not None and not self._stopping and not query.isActive:
             error = query.exception()
         if error is not None:
             self._raise(error)
@@ -266,6 +270,8 @@ class Engine:
 
     def stop(self) -> None:
         """Stop reading; the epoch that runs is left as if it had not begun."""
+        # First: an epoch that this cuts short fails, which is nothing to tell whoever waits for rows.
+        self._stopping = True
         self._end_beats()
         if self._query is not None:
             self._query.stop()
@@ -333,6 +339,7 @@ class Engine:
                 self._check_number(number)
                 self._run(batch, number, quiet=self._is_quiet(number))
         except BaseException as error:
+            self._cut_short = self._stopping
             self._failure = error
             with self.changed:
                 self.changed.notify_all()
