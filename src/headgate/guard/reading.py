@@ -78,7 +78,7 @@ def _database(leaf: Node, table: str, objects: Objects) -> Iterator[str]:
         agreed.clear()
         given.pop("path", None)  # Spark gives every table of the catalog a place
         # INVARIANT: what a catalog says of a database, the address and the table above all, is not the user's to say.
-        yield from _added(table, given, agreed, ABOUT_CONNECTIONS - _OF_DATABASES)
+        yield from _added(table, given, agreed, _ABOUT_CONNECTIONS - _OF_DATABASES)
     else:
         yield from added_to_database(table, given, agreed)
     for key, value in agreed.items():
@@ -88,27 +88,27 @@ def _database(leaf: Node, table: str, objects: Objects) -> Iterator[str]:
 
 def added_to_database(table: str, given: Mapping[str, str], agreed: Mapping[str, str]) -> Iterator[str]:
     """What is wrong with the options that a database is asked with; those that Spark does not know go to its driver."""
-    for problem in _added(table, given, agreed, ABOUT_CONNECTIONS):
+    for problem in _added(table, given, agreed, _ABOUT_CONNECTIONS):
         yield f"{problem}; an administrator has to give it in `sources`"
 
 
 def added_to_table(name: str, given: Mapping[str, str]) -> Iterator[str]:
     """What is wrong with options beside the name of a table that may be one of files or of a database."""
     about_folders = frozenset(("recursivefilelookup", "basepath"))  # looked at once it is known where they are
-    yield from _added(name, given, {}, _OF_TABLES | about_folders | ABOUT_CONNECTIONS - _OF_DATABASES)
+    yield from _added(name, given, {}, _OF_TABLES | about_folders | _ABOUT_CONNECTIONS - _OF_DATABASES)
 
 
-def chosen(leaf: Node, objects: Objects) -> frozenset[str]:
+def chosen(leaf: Node, objects: Objects) -> list[str]:
     """The columns by which a reader has chosen rows, or divided them, with nothing of it in the plan.
 
     A batch of a stream names the files it reads; which ones the stream reads was looked at when it was made.
     """
     if leaf.streaming:
-        return frozenset()
+        return []
     divided_by = leaf.facts.get("options", {}).get("partitioncolumn")
     paths = leaf.facts.get("paths", ()) if "table" not in leaf.facts else ()
     keys = (key for path in paths for key in folder_keys(objects.below(path)))
-    return frozenset((*keys, divided_by) if divided_by is not None else keys)
+    return sorted({*keys, *([divided_by] if divided_by is not None else [])})
 
 
 def not_chosen(table: str, column: str) -> str:
@@ -184,7 +184,7 @@ _OF_TABLES = (_HARMLESS | _OF_WRITERS) - {"recursivefilelookup"}
 _DEFAULTS = frozenset({("wholetext", "false")})
 """Options that PySpark sets to what they are anyway."""
 
-ABOUT_CONNECTIONS = frozenset(
+_ABOUT_CONNECTIONS = frozenset(
     """
     url dbtable driver user password fetchsize querytimeout batchsize numpartitions partitioncolumn lowerbound
     upperbound pushdownpredicate pushdownaggregate pushdownlimit pushdownoffset pushdowntablesample pushdownjoin
