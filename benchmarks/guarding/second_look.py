@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from guarding.planning import planning
 from guarding.runs import Runs, differing, measure, noise, slowdown, warm_up
 from guarding.sessions import generated, opened, started
 from measuring.processes import apart
@@ -21,6 +22,9 @@ from measuring.samples import Rounds, geometric_mean, resampled
 PATIENCE = 20.0
 """Seconds for one query in one process. Single runs of short queries spread by a quarter; it takes dozens of them to
 tell 5 % from nothing."""
+
+PLANNED = 45
+"""How often each query is planned before it is run; with few queries more often."""
 
 WARM = 3
 """Turns, and twice as many of what is short."""
@@ -53,6 +57,8 @@ def second_look(data: Path, texts: dict[int, str], partitions: int, turns: int, 
 def _look(data: Path, texts: dict[int, str], partitions: int, turns: int) -> tuple[Runs, Runs]:
     with started(data, partitions) as spark:
         sessions = opened(spark, generated(data, 0))
+        # Java makes good code of what it has seen thousands of times; with a few queries the planner is not that warm.
+        planning(sessions, texts, max(PLANNED, 3 * PLANNED // len(texts)))
         warm_up(sessions["plain"], texts)
         return measure(sessions, texts, turns, warm=WARM, patience=PATIENCE)
 
