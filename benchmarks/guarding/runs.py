@@ -60,7 +60,8 @@ def measure(
         warming = [run(sessions[name], text) for _ in range(warm) for name in (*kinds, "guarded")]
         if min(warming) < SHORT:
             warming += [run(sessions[name], text) for _ in range(warm) for name in (*kinds, "guarded")]
-        rounds = max(turns, min(4 * turns, int(2 * SHORT / min(warming))), int(patience / len(kinds) / min(warming)))
+        takes = min(warming[-len(kinds) - 1 :])  # when it is warm
+        rounds = max(turns, min(4 * turns, int(2 * SHORT / takes)), int(patience / len(kinds) / takes))
         rounds += -rounds % len(kinds)  # each kind is as often the first, the second and the last
         for turn in range(rounds):
             for name in kinds[turn % len(kinds) :] + kinds[: turn % len(kinds)]:
