@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "spark"))  # a cluster is started as for the engine
 
+from endpoints import Endpoint, running_endpoint
 from guarded import ROOT, World, start_spark
 
 
@@ -28,3 +30,13 @@ def world(spark, tmp_path_factory: pytest.TempPathFactory) -> World:
 @pytest.fixture(scope="session")
 def medical() -> Path:
     return ROOT / "examples" / "medical" / "scenario.yaml"
+
+
+@pytest.fixture(scope="session")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """An endpoint whose temporary files are in a folder `temporary`, beside the data."""
+    folder = tmp_path_factory.mktemp("watched")
+    (folder / "temporary").mkdir()
+    java = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djava.io.tmpdir={folder / 'temporary'}"
+    with running_endpoint(folder, config={"spark.driver.extraJavaOptions": java}) as endpoint:
+        yield endpoint

@@ -163,3 +163,8 @@ def answers_to(endpoint: Endpoint, tasks: Mapping[str, tuple[str, str, str]]) ->
         complaints.seek(0)
         assert found, complaints.read()
     return found
+
+
+def answer_of(answers: Mapping[str, Mapping[str, Any]], name: str) -> Any:
+    assert "answer" in answers[name], answers[name]
+    return answers[name]["answer"]

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 import pytest
-from endpoints import ALICE, BOB, answers_to, running_endpoint
+from endpoints import ALICE, BOB, answer_of, answers_to, running_endpoint
 from guarded import ROOT
 
 APPLICATION = """
@@ -128,8 +128,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
 
 
 def test_bob_and_alice_get_their_own_answers(answers) -> None:
-    assert answers["bob"]["answer"] == [["Aaron", 8000], ["Brown", 9300]]
-    assert answers["alice"]["answer"] == [[None, 8000], [None, 9300]]
+    assert answer_of(answers, "bob") == [["Aaron", 8000], ["Brown", 9300]]
+    assert answer_of(answers, "alice") == [[None, 8000], [None, 9300]]
 
 
 @pytest.mark.parametrize("name", ["wrong", "nearly"])
@@ -139,11 +139,11 @@ def test_a_token_that_is_not_known_is_refused(answers, name) -> None:
 
 def test_a_false_user_id_is_refused(answers) -> None:
     assert "the user_id `bob` is not the user of the token" in answers["false"]["error"]
-    assert answers["true"]["answer"] == [[None, 8000], [None, 9300]]
+    assert answer_of(answers, "true") == [[None, 8000], [None, 9300]]
 
 
 def test_what_switches_things_off_is_refused(answers) -> None:
-    done, *refused = answers["off"]["answer"]
+    done, *refused = answer_of(answers, "off")
     assert done == "done"
     assert [one for one in refused if one == "done"] == []
     assert "AnalyzePlanRequest.input_files" in refused[0]
@@ -153,13 +153,13 @@ def test_what_switches_things_off_is_refused(answers) -> None:
 def test_what_goes_wrong_while_a_query_runs_is_told_as_a_code(answers) -> None:
     """Way in 1: `CAST_INVALID_INPUT` and not the name that is no number; what is wrong with the query is in words."""
     assert "answer" in answers["errors"], answers["errors"]
-    cast, divided, raised, misspelt, *stream = answers["errors"]["answer"]
+    cast, divided, raised, misspelt, *stream = answer_of(answers, "errors")
     assert "[CAST_INVALID_INPUT] The query failed while it ran" in cast
     assert "DIVIDE_BY_ZERO" in divided
     assert "USER_RAISED_EXCEPTION" in raised
     assert "A column, variable, or function parameter with name `Nane` cannot be resolved" in misspelt
     assert any("CAST_INVALID_INPUT" in one or "STREAM_FAILED" in one for one in stream), stream
-    shown = " ".join(answers["errors"]["answer"])
+    shown = " ".join(answer_of(answers, "errors"))
     for value in ("Aaron", "Brown", "Camille", "gastric", "cerebroma", "part.parquet"):
         assert value not in shown
 
@@ -170,7 +170,7 @@ def test_frames_that_were_run_and_kept_follow_a_change_of_policies(answers) -> N
 
 
 def test_what_all_sessions_share_is_not_for_one_client_to_change(answers) -> None:
-    *refused, let_go = answers["everybody's"]["answer"]
+    *refused, let_go = answer_of(answers, "everybody's")
     assert len(refused) == 7
     assert all("refused by the guard" in one for one in refused), refused
     assert all("all sessions" in one for one in refused), refused
@@ -178,14 +178,14 @@ def test_what_all_sessions_share_is_not_for_one_client_to_change(answers) -> Non
 
 
 def test_sessions_are_apart(answers) -> None:
-    assert answers["view"]["answer"] == 3
+    assert answer_of(answers, "view") == 3
     assert "TABLE_OR_VIEW_NOT_FOUND" in answers["no view"]["error"]
 
 
 def test_the_progress_of_a_stream_tells_what_was_delivered(answers) -> None:
     """Way in 10: three rows came; how many were read, from where and in what time is not told."""
     assert "answer" in answers["progress"], answers["progress"]
-    count, delivered, progress, batches, plan = answers["progress"]["answer"]
+    count, delivered, progress, batches, plan = answer_of(answers, "progress")
     assert (count, delivered, batches) == (3, 3, [0])
     told = json.loads(progress)
     assert set(told) == {
@@ -197,7 +197,7 @@ def test_the_progress_of_a_stream_tells_what_was_delivered(answers) -> None:
 
 def test_administrators_get_the_progress_as_it_is(answers) -> None:
     assert "answer" in answers["progress of an administrator"], answers["progress of an administrator"]
-    told = json.loads(answers["progress of an administrator"]["answer"][2])
+    told = json.loads(answer_of(answers, "progress of an administrator")[2])
     (source,) = told["sources"]
     assert "FileStreamSource" in source["description"]
     assert source["numInputRows"] == 3
@@ -206,7 +206,7 @@ def test_administrators_get_the_progress_as_it_is(answers) -> None:
 def test_a_plan_is_shown_to_its_user_without_files_and_policies(answers) -> None:
     """Way in 10, by DataFrames and by SQL; what cannot be analysed is told as ever."""
     assert "answer" in answers["explain"], answers["explain"]
-    *texts, count, misspelt = answers["explain"]["answer"]
+    *texts, count, misspelt = answer_of(answers, "explain")
     assert count == 2
     for text in texts:
         assert "== Asked ==" in text
@@ -219,7 +219,7 @@ def test_a_plan_is_shown_to_its_user_without_files_and_policies(answers) -> None
 
 def test_administrators_are_shown_plans_as_they_are(answers) -> None:
     assert "answer" in answers["explain to an administrator"], answers["explain to an administrator"]
-    for text in answers["explain to an administrator"]["answer"][:6]:
+    for text in answer_of(answers, "explain to an administrator")[:6]:
         assert "== Asked ==" not in text
         assert "FileScan" in text or "Scan parquet" in text or "WholeStageCodegen" in text or "Relation" in text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from endpoints import ALICE, BOB, answers_to, running_endpoint
+from endpoints import ALICE, BOB, answer_of, answers_to, running_endpoint
 
 SECONDS = 6
 
@@ -195,31 +195,25 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
         return answers_to(endpoint, {name: (BOB, "", program) for name, program in programs.items()})
 
 
-def _answer(answers: dict[str, dict[str, Any]], name: str) -> list[Any]:
-    assert "answer" in answers[name], answers[name]
-    found: list[Any] = answers[name]["answer"]
-    return found
-
-
 def _was_stopped(found: str, seconds: float) -> None:
     assert f"the query ran for more than {SECONDS} s" in found
     assert SECONDS <= seconds < SECONDS + 30
 
 
 def test_a_join_that_explodes_is_stopped_and_others_go_on(answers) -> None:
-    bobs, (alices, seconds) = _answer(answers, "explodes")
+    bobs, (alices, seconds) = answer_of(answers, "explodes")
     _was_stopped(*bobs)
     assert alices == 21_300
     assert seconds < SECONDS + 30
 
 
 def test_a_pattern_that_backtracks_lets_go(answers) -> None:
-    for found in _answer(answers, "backtracks"):
+    for found in answer_of(answers, "backtracks"):
         _was_stopped(*found)
 
 
 def test_nobody_has_more_than_a_number_of_queries_at_once(answers) -> None:
-    refused, alices, later = _answer(answers, "at once")
+    refused, alices, later = answer_of(answers, "at once")
     assert "2 queries of yours are running" in refused[0]
     assert refused[1] < SECONDS
     assert alices[0] == "struct<id:bigint>"
@@ -227,17 +221,17 @@ def test_nobody_has_more_than_a_number_of_queries_at_once(answers) -> None:
 
 
 def test_nobody_has_more_than_a_number_of_streams_at_once(answers) -> None:
-    first, second, third = _answer(answers, "streams")
+    first, second, third = answer_of(answers, "streams")
     assert (first, third) == ("started", "started")
     assert "1 streams of yours are running" in second
 
 
 def test_tasks_of_users_take_turns(answers) -> None:
-    assert _answer(answers, "in turns") == ["alice", "bob"]
+    assert answer_of(answers, "in turns") == ["alice", "bob"]
 
 
 def test_nobody_has_more_than_a_number_of_plans_analysed_at_once(answers) -> None:
-    schema, explained, alices, firsts, later = _answer(answers, "analyses")
+    schema, explained, alices, firsts, later = answer_of(answers, "analyses")
     for told in (schema, explained):
         assert "2 plans of yours are being analysed" in told
     assert firsts == ["done", "done"]
@@ -246,7 +240,7 @@ def test_nobody_has_more_than_a_number_of_plans_analysed_at_once(answers) -> Non
 
 def test_a_query_inside_of_an_analysis_is_stopped_and_others_go_on(answers) -> None:
     """Whoever asks for the columns of such a plan, or for an explanation, has all cores work without a query."""
-    *stopped, later = _answer(answers, "pivots")
+    *stopped, later = answer_of(answers, "pivots")
     for told in stopped:
         assert f"the query ran for more than {SECONDS} s" in told
     assert later == 3
@@ -254,12 +248,12 @@ def test_a_query_inside_of_an_analysis_is_stopped_and_others_go_on(answers) -> N
 
 def test_a_script_that_never_ends_does_not_begin(answers) -> None:
     """The time that a query may take is looked at by its tasks; a loop of a script may have none."""
-    assert "SQL_SCRIPTING" in _answer(answers, "scripts")[0]
+    assert "SQL_SCRIPTING" in answer_of(answers, "scripts")[0]
 
 
 def test_nobody_has_more_than_a_number_of_sessions(answers) -> None:
     """Nor does one get around it with requests that are no queries; what was let go of counts no more."""
-    query, setting, alices, later = _answer(answers, "sessions")
+    query, setting, alices, later = answer_of(answers, "sessions")
     for told in (query, setting):
         assert "16 sessions of yours are open" in told
     assert (alices, later) == (3, 3)
@@ -271,7 +265,7 @@ def test_a_session_that_is_not_used_is_closed(tmp_path) -> None:
     config = {f"{manager}.defaultSessionTimeout": "3s", f"{manager}.maintenanceInterval": "1s"}
     with running_endpoint(tmp_path, {"sessions": 1}, config) as endpoint:
         found = answers_to(endpoint, {"left": (ALICE, "", LEFT)})
-    first, told, last = _answer(found, "left")
+    first, told, last = answer_of(found, "left")
     assert first == 3
     assert "1 sessions of yours are open" in told
     assert last == "done"
