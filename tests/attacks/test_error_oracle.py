@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import pytest
-from guarded import DEPARTMENTS, drained, policy, rows
-from pyspark.sql.functions import expr
+from guarded import DEPARTMENTS, drained, policy, rows, spying_udf
+from pyspark.errors import AnalysisException
+from pyspark.sql.functions import col, expr, rand, struct
 
 from headgate.guard import Settings, Source, session, table_schema
 from headgate.model.schema import StreamCatalog
@@ -133,6 +135,65 @@ def test_no_operation_of_a_frame_does_either(world) -> None:
     assert emp.repartitionByRange(2, cast).select("id").count() == 5
     assert emp.orderBy(cast).select("id").count() == 5
     emp._joinAsOf(dept, emp.id, expr("length(code)"), on=cast == expr("length(title)")).select("id").collect()
+
+
+# What nobody wants is not there: Spark leaves out columns, but computes whole rows of which one field is wanted.
+
+FIELDS = {
+    "kept by a draw": "SELECT s.a FROM (SELECT named_struct('a', id, 'b', ORACLE) AS s, rand() AS r FROM emp) "
+    "WHERE r < 2",
+    "first of a group": "SELECT s.a FROM (SELECT first(named_struct('a', id, 'b', ORACLE)) AS s FROM emp GROUP BY id)",
+    "chosen by an order": "SELECT max_by(named_struct('a', id, 'b', ORACLE), id).a FROM emp GROUP BY dept",
+    "rows in rows": "SELECT s.c.a FROM (SELECT named_struct('c', named_struct('a', id, 'b', ORACLE)) AS s, rand() AS r "
+    "FROM emp) WHERE r < 2",
+    "of a group": "SELECT s.a FROM (SELECT named_struct('a', dept, 'b', OF_GROUP) AS s, rand() AS r FROM emp "
+    "GROUP BY dept) WHERE r < 2",
+    "beside what may be summed": "SELECT s.a, s.c FROM (SELECT named_struct('a', dept, 'b', OF_GROUP, 'c', "
+    "sum(salary)) AS s, rand() AS r FROM emp GROUP BY dept) WHERE r < 2",
+}
+ORACLE = "if(salary = 100, raise_error('a 100'), 0)"
+OF_GROUP = "if(max(salary) = 100, raise_error('a 100'), 0)"
+NO_SALARY = policy("rest", "object: {tables: [emp], attributes: [id, dept, name]}, allow: [read]")
+SUMS = policy("sums", "object: {tables: [emp], attributes: [salary]}, allow: [sum]")
+
+
+@pytest.mark.parametrize("form", FIELDS)
+def test_no_field_that_nobody_wants_brings_an_error_to_a_hidden_value(world, form) -> None:
+    """Or it is refused, as an aggregate of a whole row is."""
+    query = FIELDS[form].replace("ORACLE", ORACLE).replace("OF_GROUP", OF_GROUP)
+    for policies in (NO_SALARY, NO_SALARY + SUMS):
+        with suppress(AnalysisException):
+            world.session("ann", policies).sql(query).collect()
+    if "rand()" in query and "sum" not in query:
+        assert len(world.session("ann", NO_SALARY).sql(query).collect()) > 2
+
+
+def test_no_row_that_is_made_to_be_compared_does_either(world) -> None:
+    ann = world.session("ann", NO_SALARY + DEPARTMENTS)
+    emp, dept = ann.table("emp"), ann.table("dept")
+    unwanted = emp.selectExpr("id", f"named_struct('a', id, 'b', {ORACLE}) AS s").dropDuplicates(["id"])
+    assert rows(unwanted.select("s.a")) == [(1,), (2,), (3,), (4,), (5,)]
+    latest = dept._joinAsOf(emp.selectExpr("id", f"{ORACLE} AS x"), expr("length(code)"), "id")
+    assert len(rows(latest.select("code"))) == 3
+
+
+def test_a_running_sum_brings_no_error_to_a_value_that_may_be_summed_and_not_seen(world) -> None:
+    ann = world.session("ann", NO_SALARY + SUMS)
+    for running in ("sum(salary) OVER (ORDER BY id)", "lag(salary, 0) OVER (ORDER BY id)"):
+        ann.sql(f"SELECT id, if({running} >= 100, raise_error('a 100'), 0) FROM emp").collect()
+        with suppress(AnalysisException):
+            within = f"SELECT id, {running} AS x FROM emp"
+            ann.sql(f"SELECT id FROM ({within}) WHERE if(x >= 100, raise_error('a 100'), true)").collect()
+
+
+def test_no_function_of_the_users_gets_what_nobody_wants(world, tmp_path) -> None:
+    seen = tmp_path / "seen"
+    ann = world.session("ann", NO_SALARY, settings=Settings(functions={"role:analyst": ["spy"]}))
+    spy = ann.udf.register("spy", spying_udf(seen))
+    fields = struct(col("id").alias("a"), spy("salary").alias("b"))
+    frame = ann.table("emp").select(fields.alias("s"), rand().alias("r")).where("r < 2").select("s.a")
+    assert len(rows(frame)) == 5
+    assert "100" not in (seen.read_text() if seen.exists() else "").split()
 
 
 def test_no_error_tells_of_a_hidden_row_of_a_stream(world, tmp_path) -> None:

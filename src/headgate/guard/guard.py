@@ -224,7 +224,7 @@ class Guard:
         if compliance.decider.policies is None:
             return
         uses: dict[int, list[Use]] = {}
-        for use in purposes.uses:
+        for use in (*purposes.uses, *purposes.idle):
             uses.setdefault(use.node, []).append(use)
         counted = {leaf for leaf, _, _ in purposes.counted}
         for node in description.nodes:

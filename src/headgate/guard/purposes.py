@@ -42,7 +42,8 @@ class Use:
     `at` is the aggregate that computes with it, and `direct` says that this takes the column as it is, of every row.
     `packed` says that what arrives is the column itself or a row (a struct) that has it as a field, and `path` which
     field of which field is wanted, while it is not known yet what they are made of. `given` says that it goes to a
-    function of the user's own.
+    function of the user's own. `idle` says that it is only computed, because it stands in a row of which other fields
+    are wanted: Spark leaves out columns that nobody wants, but not always fields.
     """
 
     node: int
@@ -56,16 +57,19 @@ class Use:
     packed: bool = True
     path: tuple[int, ...] = ()
     given: bool = False
+    idle: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Purposes:
-    """All uses of all leaves; `counted` are the aggregates that count the rows of a leaf without naming a column."""
+    """All uses of all leaves; `counted` are the aggregates that count the rows of a leaf without naming a column, and
+    `idle` the columns that are computed with for nothing."""
 
     root: Node
     uses: tuple[Use, ...]
     counted: tuple[tuple[int, int, int], ...]
     """(leaf, aggregate node, output column)."""
+    idle: tuple[Use, ...] = ()
 
 
 def analyse(description: Description) -> Purposes:
@@ -122,7 +126,8 @@ class _Analysis:
             self._intrinsic(node)
         while self.stack:
             self._follow(self.stack.pop())
-        return Purposes(root, tuple(self.uses), tuple(self._counted()))
+        wanted, idle = ([use for use in self.uses if use.idle is kind] for kind in (False, True))
+        return Purposes(root, tuple(wanted), tuple(self._counted()), tuple(idle))
 
     def _push(self, want: Use) -> None:
         if want not in self.seen:
@@ -147,6 +152,10 @@ class _Analysis:
                 for column in child.out:
                     self._push(Use(child.id, column, ASSIST, False, True, ("key", node.id, 0)))
         elif node.name not in HANDING_OVER:
+            if node.name == "AsOfJoin":
+                # Spark makes one value of all that the other side has, and takes it apart when it has found the row.
+                for column in node.children[1].out:
+                    self._push(_moved(_IDLE, node.children[1].id, column))
             for expression in node.rest:
                 if expression.kind != "column" or node.children:
                     self._expression(expression, node, key)
@@ -223,6 +232,7 @@ class _Analysis:
                     at=node.id,
                     privilege=privilege_through(expression.name, want),
                     direct=_takes_all(expression),
+                    idle=False,  # INVARIANT: an error may tell what was computed of many, as of a single value
                 )
                 for one in expression.of:
                     self._expression(one, node, inner)
@@ -238,6 +248,10 @@ class _Analysis:
             values = expression.of[1::2]
             if want.path:
                 self._expression(values[want.path[0]], node, replace(want, path=want.path[1:]))
+                # INVARIANT: what stands in the other fields may be computed too, and fail, and call the user's code.
+                for place, one in enumerate(values):
+                    if place != want.path[0]:
+                        self._expression(one, node, _IDLE)
             else:
                 for one in values:
                     self._expression(one, node, _changed(want, plain=False, packed=want.packed, direct=False))
@@ -248,7 +262,7 @@ class _Analysis:
         elif _hands_over(expression):
             # INVARIANT: what a user's own code is given is read, whatever becomes of what it gives back: so it is given
             # cells, and not values that are masked later on.
-            read = _changed(want, plain=False, privilege=READ, shown=False, direct=False, given=True)
+            read = _changed(want, plain=False, privilege=READ, shown=False, direct=False, given=True, idle=False)
             for one in expression.of:
                 self._expression(one, node, read)
         else:
@@ -392,6 +406,9 @@ def _beside(node: Node) -> Iterator[Node]:
         yield from (one.plan for one in node.rest if one.kind == "subquery" and one.plan is not None)
 
 
+_IDLE = Use(-1, -1, READ, False, False, ("idle", -1, 0), direct=False, packed=False, idle=True)
+
+
 def _moved(want: Use, node: int, column: int) -> Use:
     return Use(
         node,
@@ -405,6 +422,7 @@ def _moved(want: Use, node: int, column: int) -> Use:
         want.packed,
         want.path,
         want.given,
+        want.idle,
     )
 
 
@@ -426,4 +444,5 @@ def _changed(want: Use, plain: bool, **changes: object) -> Use:
         changes.get("direct", want.direct),  # type: ignore[arg-type]
         bool(changes.get("packed", False)),
         given=bool(changes.get("given", want.given)),
+        idle=bool(changes.get("idle", want.idle)),
     )

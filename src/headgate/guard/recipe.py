@@ -8,7 +8,7 @@ cell is there only if every use of it is covered. That withholds more than it wo
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,6 +96,7 @@ class _Writer:
         for use in purposes.uses:
             if use.node in accesses:
                 self.uses[use.node][use.column].append(use)
+        self.idle = {(use.node, use.column): None for use in purposes.idle}
         self.counted: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for leaf, node, column in purposes.counted:
             self.counted[leaf].append((node, column))
@@ -124,6 +125,7 @@ class _Writer:
             cell = self._column(access, column, uses, marked)
             if cell is not None and (rows is None or cell[0] != rows):
                 cells.append([column, cell[1]])
+        cells += self._idle(access, by_column)
         if rows is not None or cells or marked:
             entry: dict[str, Any] = {} if rows is None else {"where": rows}
             if cells:
@@ -131,6 +133,13 @@ class _Writer:
             if marked:
                 entry["carried"] = marked
             self.recipe.guards[access.leaf.id] = entry
+
+    def _idle(self, access: Access, by_column: Mapping[int, Sequence[Use]]) -> Iterator[list[Any]]:
+        """Columns that Spark may compute with although nobody wants what becomes of them; others see to themselves."""
+        for leaf, column in self.idle:
+            idle = leaf == access.leaf.id and column not in by_column
+            if idle and not access.cover(column, READ).always:
+                yield [column, call("fit", NULL, {"column": column})]
 
     def _chosen(self, access: Access, column: int) -> Term | None:
         """The rows that may be chosen by a column: a predicate that stands in no plan holds of no others."""
