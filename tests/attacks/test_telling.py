@@ -127,6 +127,29 @@ def test_a_group_that_is_too_small_raises_no_error(world) -> None:
     assert "GuardBarrier" in frame._jdf.queryExecution().optimizedPlan().toString()
 
 
+OF_SMALL_GROUPS = {
+    "of the whole table": ("SELECT if(sum(pay) = 7, raise_error('7'), 1) FROM wage WHERE dept = 'D'", []),
+    "of groups": ("SELECT dept, 1 / (sum(pay) - 7) < 1 FROM wage GROUP BY dept", [("A", True)]),
+    "beside a list": ("SELECT dept, collect_list(dept), 1 / (max(pay) - 7) < 0 FROM wage GROUP BY dept", [("A", True)]),
+    "by what is made": (
+        "SELECT concat(upper(dept), 's'), 4 / (avg(pay) - 7) + length(upper(dept)) < 0 AS x, 1 AS y FROM wage "
+        "GROUP BY upper(dept)",
+        [("As", True, 1)],
+    ),
+}
+
+
+@pytest.mark.parametrize("form", OF_SMALL_GROUPS)
+def test_nothing_is_made_of_a_group_that_is_too_small(world, form) -> None:
+    """Spark computes what a query makes of its groups before it looks which are wanted."""
+    world.table("wage", [(1, "A", 5), (2, "A", 6), (3, "D", 7)], "id int, dept string, pay int")
+    use = policy("use", "object: {tables: [wage], attributes: [pay]}, allow: [compute, assist], min_group: 2")
+    dept = policy("dept", "object: {tables: [wage], attributes: [dept]}, allow: [read]")
+    query, expected = OF_SMALL_GROUPS[form]
+    found = rows(world.session("ann", use + dept, tables=("wage",)).sql(query))
+    assert [tuple(one for one in row if not isinstance(one, list)) for row in found] == expected
+
+
 SILENT = {
     "comparison": "SELECT id FROM emp WHERE salary > 55",
     "between": "SELECT id FROM emp WHERE salary BETWEEN 55 AND 70",

@@ -152,13 +152,14 @@ class _Analysis:
                 for column in child.out:
                     self._push(Use(child.id, column, ASSIST, False, True, ("key", node.id, 0)))
         elif node.name not in HANDING_OVER:
-            if node.name == "AsOfJoin":
-                # Spark makes one value of all that the other side has, and takes it apart when it has found the row.
-                for column in node.children[1].out:
-                    self._push(_moved(_IDLE, node.children[1].id, column))
-            for expression in node.rest:
-                if expression.kind != "column" or node.children:
-                    self._expression(expression, node, key)
+            self._rest(node, key)
+
+    def _rest(self, node: Node, key: Use) -> None:
+        for column in _packed(node):
+            self._push(_moved(_IDLE, node.children[1].id, column))
+        for expression in node.rest:
+            if expression.kind != "column" or node.children:
+                self._expression(expression, node, key)
 
     def _inner_keys(self, expression: Expression, node: Node, key: Use) -> None:
         """Filters of aggregates and keys of windows assist, whether or not what they give is wanted."""
@@ -404,6 +405,11 @@ def _beside(node: Node) -> Iterator[Node]:
     """The plans of a LATERAL join: they are no children of it, but their columns stand beside those of the child."""
     if node.name == "LateralJoin":
         yield from (one.plan for one in node.rest if one.kind == "subquery" and one.plan is not None)
+
+
+def _packed(node: Node) -> tuple[int, ...]:
+    """Columns of the other side of a join that Spark makes one value of, to take it apart when it has found a row."""
+    return node.children[1].out if node.name == "AsOfJoin" else ()
 
 
 _IDLE = Use(-1, -1, READ, False, False, ("idle", -1, 0), direct=False, packed=False, idle=True)

@@ -150,14 +150,15 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
   }
 
   /** Keeps the groups with as many tuples behind each value as the policies ask for. */
-  private def largeGroups(plan: LogicalPlan, groups: JsonNode): LogicalPlan = plan match {
+  private def largeGroups(plan: LogicalPlan, wanted: JsonNode): LogicalPlan = plan match {
     case aggregate: Aggregate =>
-      val sizes = groups.elements().asScala.toSeq.map { group =>
+      val sizes = wanted.elements().asScala.toSeq.map { group =>
         new GroupSize(carried(group.get("need").asText), Option(group.get("row")).map(row => carried(row.asText)), aggregate.groupingExpressions)
       }
       val below = sizes.foldLeft(aggregate.child)((rows, size) => size.below(rows))
-      val extended = aggregate.copy(aggregateExpressions = aggregate.aggregateExpressions ++ sizes.flatMap(_.columns), child = below)
-      Project(aggregate.output, GuardBarrier(Filter(sizes.map(_.enough).reduce(And), extended)))
+      val bare = new BareGroups(aggregate)
+      val groups = aggregate.copy(aggregateExpressions = bare.columns ++ sizes.flatMap(_.columns), child = below)
+      Project(bare.asked, GuardBarrier(Filter(sizes.map(_.enough).reduce(And), groups)))
     case _ => Build.broken(s"no groups in ${Names.of(plan)}")
   }
 
