@@ -29,12 +29,12 @@ from pathlib import Path
 from typing import Any
 
 from guarding.planning import known_cost, planning, rules
-from guarding.runs import differing, measure, ratios, warm_up
+from guarding.runs import differing, measure, ratios, slowdown, warm_up
 from guarding.second_look import second_look
 from guarding.sessions import generated, opened, started, tpcds
 from headgate.guard import gateway
 from measuring.processes import apart
-from measuring.samples import faster_half, geometric_mean
+from measuring.samples import faster_half, geometric_mean, resampled
 
 QUICK = "2,3,7,19,27,35,42,52,55,68,93,98"
 
@@ -98,6 +98,7 @@ def first_look(data: Path, texts: dict[int, str], partitions: int, turns: int) -
             "processor time of tasks": geometric_mean(ratios(work)["guarded"].values()),
             "processor time of tasks, plain again": geometric_mean(ratios(work)["plain again"].values()),
         },
+        "interval": resampled(list(times.values()), lambda drawn: geometric_mean(map(slowdown, drawn)), 500),
         "most by planning alone": max((known_cost(times, planned)[number] for number in same), default=1.0),
         "by query": found,
         "processor time by query": ratios(work),
@@ -120,6 +121,8 @@ def _first(report: dict[str, Any]) -> list[str]:
     lines = [f"{what}, {turns} to {4 * turns} runs of each kind"]
     lines.append("seconds for all: " + ", ".join(f"{kind} {one:.1f}" for kind, one in report["seconds"].items()))
     lines += [f"geometric mean, {what}: {one:.4f}" for what, one in report["mean"].items()]
+    low, high = report["interval"]
+    lines.append(f"measured, 95 of 100 resampled: {low:.4f} to {high:.4f}")
     lines.append(
         f"planning makes a query with the same plan {report['most by planning alone']:.3f} times as long at most"
     )
