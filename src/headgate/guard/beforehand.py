@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from headgate.guard.objects import Objects
-from headgate.guard.reading import added_to_database, added_to_table, folder_keys, lowered, not_chosen
+from headgate.guard.reading import added_to_database, added_to_source, added_to_table, folder_keys, lowered, not_chosen
 from headgate.guard.settings import Settings
 from headgate.guard.streams import unwritable_as_asked
 from headgate.guard.vocabulary import AGGREGATE_FUNCTIONS, RANKING, ROW_EXPRESSIONS
@@ -75,8 +75,10 @@ def _objections(reading: Reading, objects: Objects, may_choose: MayChoose) -> It
     elif reading.kind == "files":
         if not reading.schema and reading.format not in CARRYING:
             yield f"the columns of `{reading.format}` files are found by reading them; give the schema"
-    elif objects.by_format(reading.format, reading.options) is None:
+    elif (table := objects.by_format(reading.format, reading.options)) is None:
         yield f"the source `{reading.format}` is not known; {_SAID}"
+    else:
+        yield from added_to_source(table, reading.options, objects)
 
 
 def _database(reading: Reading, objects: Objects) -> Iterator[str]:
