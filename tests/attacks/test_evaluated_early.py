@@ -88,3 +88,15 @@ def test_functions_that_are_known_are_evaluated(world) -> None:
     query = "SELECT * FROM VALUES (ceil(1.5), upper('a'), to_char(DATE'2026-01-01', 'yyyy'), builtin.lpad('a', 2, 'b'))"
     assert [tuple(map(str, row)) for row in rows(ann.sql(query))] == [("2", "A", "2026", "ba")]
     assert rows(ann.sql("SELECT max_by(id, salary), mode(dept) FROM emp LIMIT 1 + length('')")) == [(3, "B")]
+
+
+def test_no_class_is_made_for_a_table_that_may_not_be(world) -> None:
+    ann = world.session("ann", ALL)
+    for query in (
+        "(id int) USING java.util.concurrent.ForkJoinPool",
+        "USING java.util.concurrent.ForkJoinPool AS SELECT 1",
+    ):
+        with refused("tables may not be made; write to a folder of `writable`"):
+            ann.sql(f"CREATE TABLE made {query}")
+    with refused("tables may not be made"):
+        ann.range(1).writeTo("made").using("java.util.concurrent.ForkJoinPool").create()
