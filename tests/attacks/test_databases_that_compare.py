@@ -32,7 +32,8 @@ def database(spark, tmp_path_factory: pytest.TempPathFactory) -> str:
 def guard(spark: Any, url: str, rest: str) -> Guard:
     catalog = StreamCatalog([table_schema("person", spark.createDataFrame([], COLUMNS).schema)])
     found = parse_policies(f"version: 1\npolicies:\n{rest}", catalog)
-    return Guard(catalog, found, USERS, Settings({"person": Source(url=url.partition(";")[0], table="person")}))
+    source = Source(url=url.partition(";")[0], table="person", options={"driver": DERBY})
+    return Guard(catalog, found, USERS, Settings({"person": source}))
 
 
 def asked(spark: Any, url: str, rest: str) -> Any:

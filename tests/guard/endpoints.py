@@ -27,7 +27,8 @@ from headgate.policy.yaml_file import parse_policies
 from headgate.scenario.load import load_scenario
 system = load_scenario(Path(sys.argv[1])).system
 limits = Limits(**json.loads(sys.argv[5]))
-settings = Settings({"patient": Source(path=sys.argv[3])}, administrators=frozenset({"bob"}), limits=limits)
+opened = (str(Path(sys.argv[3]).parent / "out" / "{user}"),)
+settings = Settings({"patient": Source(path=sys.argv[3])}, {}, opened, frozenset({"bob"}), limits=limits)
 guard = Guard(system.streams, system.policies, system.users, settings)
 config = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": sys.argv[4],
           "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",

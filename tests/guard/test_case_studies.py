@@ -178,7 +178,7 @@ def company(database: str, spark: Any, where: str = "id > 10") -> Guard:
     schema = spark.createDataFrame([(1, "a")], "ID int, NAME string").schema
     catalog = StreamCatalog([table_schema("customer", schema)])
     text = policy("some", f"object: {{tables: [customer], where: {where}}}, allow: [read]")
-    source = Source(url=database.partition(";")[0], table="customer")
+    source = Source(url=database.partition(";")[0], table="customer", options={"driver": DERBY})
     return Guard(
         catalog, parse_policies(f"version: 1\npolicies:\n{text}", catalog), USERS, Settings({"customer": source})
     )
@@ -207,7 +207,9 @@ def test_a_query_inside_the_database_is_not_the_table(spark, database, table) ->
 
 
 def asked(ann: Any, database: str, **options: str) -> DataFrame:
-    return ann.read.format("jdbc").options(url=database, dbtable="customer", driver=DERBY, **options).load()
+    return (
+        ann.read.format("jdbc").options(**{"url": database, "dbtable": "customer", "driver": DERBY, **options}).load()
+    )
 
 
 def test_clauses_of_the_users_are_not_put_to_a_database(spark, database) -> None:
@@ -257,6 +259,7 @@ def test_parts_of_a_database_table_are_not_made_by_what_may_not_be_used(spark, d
         ("preferTimestampNTZ", "true"),
         ("connectionProvider", "basic"),
         ("territory", "de_DE"),
+        ("driver", "java.util.concurrent.ForkJoinPool"),
     ],
 )
 def test_options_that_change_what_a_database_answers(spark, database, key, value) -> None:
@@ -275,7 +278,9 @@ def test_parameters_that_are_added_to_an_address(spark, database) -> None:
 
 def test_options_of_a_source_that_is_a_database_must_be_given(spark, database) -> None:
     guard = company(database, spark)
-    source = replace(guard.settings.sources["customer"], options={"sessionInitStatement": "VALUES 1", "user": "app"})
+    source = replace(
+        guard.settings.sources["customer"], options={"sessionInitStatement": "VALUES 1", "user": "app", "driver": DERBY}
+    )
     guard = Guard(guard.catalog, guard.policies, USERS, Settings({"customer": source}))
     ann = session("ann", guard, spark)
     assert len(rows(asked(ann, database, sessionInitStatement="VALUES 1", user="app"))) == 5

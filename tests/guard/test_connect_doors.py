@@ -189,6 +189,66 @@ answer = [outcome(lambda: spark.addArtifacts("/etc/hostname", file=True)) for _ 
 answer.append(len(set(temporary.iterdir()) - before))
 """
 
+WRITES = """
+from pathlib import Path
+folder = Path("DATA").parent
+def connecting(name):
+    return {
+        "fs.x.impl": "org.apache.hadoop.mapreduce.lib.db.DBInputFormat",
+        "mapreduce.jdbc.driver.class": "org.apache.derby.jdbc.EmbeddedDriver",
+        "mapreduce.jdbc.url": f"jdbc:derby:{folder}/canary-{name};create=true",
+    }
+own, rows = folder / "out" / "alice", spark.range(1)
+patients = spark.readStream.schema(spark.read.parquet("DATA").schema).parquet("DATA").select("Id")
+def stream():
+    return patients.writeStream
+answer = [
+    outcome(lambda: rows.write.options(**connecting("batch")).parquet("x://a/b")),
+    outcome(lambda: rows.write.options(path="x://a/b", **connecting("option")).save()),
+    outcome(lambda: rows.write.options(**connecting("open")).parquet(str(own / "refused"))),
+    outcome(lambda: stream().options(**connecting("stream")).start("x://a/b", "json")),
+    outcome(lambda: rows.write.parquet("x://a/b")),
+    outcome(lambda: rows.write.parquet(f"{own}/../bob/refused")),
+    outcome(lambda: rows.write.format("java.util.concurrent.ForkJoinPool").save(str(own / "refused"))),
+    outcome(lambda: stream().format("java.util.concurrent.ForkJoinPool").start(str(own / "refused"))),
+    outcome(lambda: rows.write.option("compression", "java.lang.Object").parquet(str(own / "refused"))),
+    outcome(lambda: rows.write.mode("overwrite").saveAsTable("made")),
+    outcome(lambda: rows.write.insertInto("made")),
+    outcome(lambda: rows.writeTo("made").using("java.util.concurrent.ForkJoinPool").create()),
+    outcome(lambda: stream().toTable("made", "parquet", checkpointLocation=str(own / "state"))),
+    outcome(lambda: stream().start(str(folder / "elsewhere"), "json", checkpointLocation=str(own / "state"))),
+    outcome(lambda: stream().start(str(own / "refused"), "json", checkpointLocation=str(folder / "elsewhere"))),
+]
+answer = [answer, [one.name for one in folder.iterdir()], (own / "refused").exists()]
+rows.write.option("compression", "gzip").csv(str(own / "rows"))
+kept = {"checkpointLocation": str(own / "kept"), "path": str(own / "streamed")}
+answer.append(stream().format("parquet").options(**kept).trigger(availableNow=True).start().awaitTermination(60))
+answer.append([len(list(own.glob(name))) > 0 for name in ("rows/*.csv.gz", "streamed/*.parquet")])
+"""
+
+EVALUATED = """
+from http.server import BaseHTTPRequestHandler, HTTPServer
+import threading
+from pyspark.sql import functions as F
+asked = []
+class Noting(BaseHTTPRequestHandler):
+    def do_GET(self):
+        asked.append(self.path)
+        self.send_error(404)
+    do_HEAD = do_GET
+server = HTTPServer(("127.0.0.1", 0), Noting)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+function = "from_xml('<a/>', 'a INT', map('rowValidationXSDPath', 'http://127.0.0.1:%d/x.xsd'))" % server.server_port
+answer = [
+    outcome(lambda: spark.sql(f"SELECT * FROM VALUES ({function})").schema),
+    outcome(lambda: spark.sql(f"SELECT * FROM VALUES ({function})").collect()),
+    outcome(lambda: spark.range(1).select(F.from_json(F.lit("{}"), F.expr(f"concat('a INT', {function}.a)"))).schema),
+    outcome(lambda: spark.sql(f"SELECT * FROM range(1) LIMIT coalesce({function}.a, 1)").schema),
+]
+server.shutdown()
+answer.append(asked)
+"""
+
 THERE = [(kind, field) for kind, field in KINDS if kind in proto.Catalog.DESCRIPTOR.fields_by_name]
 
 TASKS = {
@@ -202,6 +262,8 @@ TASKS = {
     "columns": (ALICE, "", COLUMNS),
     "others": (ALICE, "", OTHERS),
     "artifacts": (ALICE, "", ARTIFACTS),
+    "writes": (ALICE, "", WRITES),
+    "evaluated": (ALICE, "", EVALUATED),
 }
 
 
@@ -284,3 +346,33 @@ def test_artifacts_are_refused_before_the_server_makes_room_for_them(answers) ->
     for told in refused:
         assert "refused by the guard: requests of the kind `AddArtifactsRequest` are not allowed" in told
     assert folders == 0
+
+
+def test_what_is_to_be_written_is_looked_at_before_spark_makes_it_ready(answers) -> None:
+    """Way in 5: a path's file system is made by the options beside it, a source by its name, and then there is a plan.
+
+    The class that is named here connects to a database when it is made.
+    """
+    refused, folders, made, drained, written = answer_of(answers, "writes")
+    assert not [one for one in folders if one.startswith(("canary", "elsewhere"))]
+    assert len(refused) == 15
+    for told in refused:
+        assert "refused by the guard" in told
+    for place, why in {
+        2: "the option `fs.x.impl`",
+        4: "writing to",
+        6: "among the formats",
+        9: "the table `made`",
+    }.items():
+        assert why in refused[place]
+    assert not made
+    assert drained
+    assert written == [True, True]
+
+
+def test_no_function_is_evaluated_that_the_guard_does_not_know(answers) -> None:
+    """Way in 5: in VALUES, a schema or a limit Spark evaluates while it analyses, and asks nobody."""
+    *refused, asked = answer_of(answers, "evaluated")
+    assert asked == []
+    for told in refused:
+        assert "`XmlToStructs` is not among the functions that the guard understands" in told

@@ -72,8 +72,16 @@ def details(query):
     asked = proto.FetchErrorDetailsRequest(session_id=spark.client._session_id, error_id=info.metadata["errorId"])
     found = spark.client._stub.FetchErrorDetails(asked, metadata=spark.client._builder.metadata())
     (first,) = found.errors
-    return [status.message, first.message, len(first.stack_trace), first.spark_throwable.error_class]
-answer = [details("SELECT Nane FROM parquet.`DATA`"), details("SELECT * FROM parquet.`/etc`")]
+    thrown = first.spark_throwable
+    parameters = [info.metadata.get("messageParameters", ""), str(thrown.message_parameters)]
+    return [status.message, first.message, len(first.stack_trace), thrown.error_class, parameters]
+subquery = "(SELECT max(r.id) FROM range(3) r WHERE r.id = v.Id)"
+many = ", ".join(f"Id AS a{number}" for number in range(100))
+correlated = [
+    details(f"SELECT * FROM parquet.`DATA` v ORDER BY {subquery}"),
+    details(f"SELECT * FROM (SELECT Id, {many} FROM parquet.`DATA`) v ORDER BY {subquery}"),
+]
+answer = [details("SELECT Nane FROM parquet.`DATA`"), details("SELECT * FROM parquet.`/etc`"), correlated]
 """
 
 TASKS = {
@@ -143,7 +151,7 @@ def test_where_databases_are_is_for_administrators(answers) -> None:
 
 def test_what_is_wrong_is_told_without_plan_and_place_in_the_server(answers) -> None:
     """Way in 10: a plan as Spark prints it shows what views are made of, whichever way it comes."""
-    (message, detailed, traces, code), refused = answer_of(answers, "details")
+    (message, detailed, traces, code, _), refused, _ = answer_of(answers, "details")
     assert code == "UNRESOLVED_COLUMN.WITH_SUGGESTION"
     assert traces == refused[2] == 0
     for told in (message, detailed):
@@ -151,6 +159,20 @@ def test_what_is_wrong_is_told_without_plan_and_place_in_the_server(answers) -> 
         assert "Relation" not in told
         assert "Project" not in told
     assert "the folder that is read is not known" in refused[1]
-    whole, _ = answer_of(answers, "details of an administrator")
+    whole, *_ = answer_of(answers, "details of an administrator")
     assert "Project" in whole[1]
     assert whole[2] > 0
+
+
+def test_what_is_wrong_is_told_without_the_plan_in_its_midst(answers) -> None:
+    """Way in 10: some words have a plan among their parameters, which come beside them too."""
+    *_, correlated = answer_of(answers, "details")
+    assert len(correlated) == 2
+    for message, detailed, _, code, parameters in correlated:
+        assert code.startswith("UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.")
+        for told in (message, detailed, *parameters):
+            assert not [word for word in ("Relation", "Project", "Sort", "#") if word in told], told
+        for told in (message, detailed):
+            assert "orrelated scalar subquer" in told
+    *_, whole = answer_of(answers, "details of an administrator")
+    assert "Relation" in whole[0][1]

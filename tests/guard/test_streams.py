@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -98,6 +99,64 @@ def test_a_socket_that_nobody_spoke_of_is_not_connected_to(spark) -> None:
         server.setblocking(False)
         with pytest.raises(BlockingIOError):
             server.accept()
+
+
+def test_a_socket_is_read_as_its_source_says(spark) -> None:
+    with served([FIRST]) as (port, go):
+        guard = words_guard(spark, NO_FUND, Source(format="socket", options={"host": "localhost", "port": str(port)}))
+        ann = session("ann", guard, spark)
+        read = ann.readStream.format("socket").options(host="localhost", port=port)
+        stream = read.option("includeTimestamp", "false").load().writeStream.format("memory").queryName("told_words")
+        query = stream.start()
+        go.release()
+        until(lambda: rows(ann.table("told_words")) == [("Association",)], query)
+        query.stop()
+        with refused(
+            "the option `numpartitions` is not allowed for `words`; an administrator has to give it in `sources`"
+        ):
+            read.option("numPartitions", "8").load()
+
+
+KAFKA = "org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaTable"
+AGREED = {"kafka.bootstrap.servers": "broker:9092", "subscribe": "words"}
+
+
+def asked_of_kafka(spark: Any, **options: str) -> tuple[str | None, str]:
+    """What is said to a read of the topic, before Spark asks the broker and when the plan is decided on."""
+    guard = words_guard(spark, NO_FUND, Source(format="kafka", options=AGREED))
+    given = AGREED | options
+    source = {"kind": "other", "format": "kafka", "schema": False, "paths": [], "options": given}
+    lower = {key.lower(): value for key, value in given.items()}
+    leaf = {"id": 0, "node": "DataSourceV2Relation", "out": [1], "source": "v2", "class": KAFKA, "options": lower}
+    plan = {"guard": guard.id, "user": "ann", "plan": leaf, "attributes": {"1": ["value", "string"]}, "settings": {}}
+    return guard.unresolvable(json.dumps(source), "ann"), guard.answer(json.dumps(plan))
+
+
+def test_which_part_of_a_topic_is_read_is_for_users_to_say(spark) -> None:
+    for more in ({}, {"startingOffsets": "earliest", "failOnDataLoss": "false", "minPartitions": "2"}):
+        before, decided = asked_of_kafka(spark, **more)
+        assert before is None
+        assert "permit" in json.loads(decided)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "kafka.sasl.jaas.config",
+        "kafka.ssl.truststore.location",
+        "kafka.interceptor.classes",
+        "kafka.group.id",
+        "groupIdPrefix",
+        "assign",
+        "kafkaConsumer.pollTimeoutMs",
+    ],
+)
+def test_what_a_client_of_a_broker_is_told_is_not(spark, key) -> None:
+    """It names classes that are loaded, files that are read, and groups whose place others lose."""
+    why = f"the option `{key.lower()}` is not allowed for `words`; an administrator has to give it in `sources`"
+    before, decided = asked_of_kafka(spark, **{key: "x"})
+    assert before == why
+    assert why in decided
 
 
 def test_word_count_from_files(spark, tmp_path) -> None:

@@ -6,14 +6,21 @@ That happens when somebody only asks for the columns of a frame, and no plan is 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from headgate.guard.objects import Objects
-from headgate.guard.reading import added_to_database, added_to_table, folder_keys, lowered, not_chosen
+from headgate.guard.reading import added_to_database, added_to_source, added_to_table, folder_keys, lowered, not_chosen
+from headgate.guard.settings import Settings
+from headgate.guard.streams import unwritable_as_asked
+from headgate.guard.vocabulary import AGGREGATE_FUNCTIONS, RANKING, ROW_EXPRESSIONS
+from headgate.model.subject import User
 
 CARRYING = frozenset(("parquet", "orc", "avro", "text", "binaryfile"))
 """Formats whose files say which columns they have, or always have the same. In others the columns are made of data."""
+
+_BECOMING = frozenset(("ToCharacter", "Measure"))
+"""Functions that are others once their arguments are known, and are looked at then."""
 
 _GLOBS = frozenset("*?[{\\")
 _SAID = "an administrator has to say which table of the policies it is"
@@ -33,15 +40,24 @@ class Reading:
     options: Mapping[str, str]
 
 
-def unresolvable(text: str, objects: Objects, may_choose: MayChoose) -> str | None:
-    """Why Spark must not look for the columns of a source, if it must not."""
+def unresolvable(text: str, objects: Objects, may_choose: MayChoose, user: User, settings: Settings) -> str | None:
+    """Why Spark must not look for the columns of a source, write as it is asked to, or analyse a function."""
     content = json.loads(text)
+    if content["kind"] == "functions":
+        return next(_unknown(content["names"]), None)
+    if content["kind"] == "write":
+        return next(unwritable_as_asked(content, user, settings), None)
     options = lowered(content["options"])
     if content["kind"] == "table":
         return next(added_to_table(content["name"], options), None)
     paths = (*content["paths"], *json.loads(options.get("paths", "[]")))
     reading = Reading(content["kind"], content["format"].lower(), content["schema"], paths, options)
     return next(_objections(reading, objects, may_choose), None)
+
+
+def _unknown(functions: Iterable[str]) -> Iterator[str]:
+    known = ROW_EXPRESSIONS | RANKING | AGGREGATE_FUNCTIONS | _BECOMING
+    return (f"`{one}` is not among the functions that the guard understands" for one in functions if one not in known)
 
 
 def _objections(reading: Reading, objects: Objects, may_choose: MayChoose) -> Iterator[str]:
@@ -59,8 +75,10 @@ def _objections(reading: Reading, objects: Objects, may_choose: MayChoose) -> It
     elif reading.kind == "files":
         if not reading.schema and reading.format not in CARRYING:
             yield f"the columns of `{reading.format}` files are found by reading them; give the schema"
-    elif objects.by_format(reading.format, reading.options) is None:
+    elif (table := objects.by_format(reading.format, reading.options)) is None:
         yield f"the source `{reading.format}` is not known; {_SAID}"
+    else:
+        yield from added_to_source(table, reading.options, objects)
 
 
 def _database(reading: Reading, objects: Objects) -> Iterator[str]:

@@ -209,9 +209,9 @@ class Guard:
         return _Decided(user, environment, outcome, tuple(_notifications(user, used, accesses, permitted)))
 
     def unresolvable(self, text: str, name: str) -> str | None:
-        """Why Spark must not look for the columns of a described source for a user, if it must not."""
+        """Why Spark must not look for the columns of a described source, or do something else, before it is decided."""
         user, version, environment = self.user(name), self._version, dict(self.environment)
-        return unresolvable(text, self.objects, partial(_may_choose, version, user, environment))
+        return unresolvable(text, self.objects, partial(_may_choose, version, user, environment), user, self.settings)
 
     def _accesses(
         self,

@@ -30,6 +30,8 @@ def _misreadings(
         yield from _added(table, given, {}, _OF_TABLES)
     elif leaf.facts.get("source") == "files":
         yield from _files(leaf, table, objects, names, columns)
+    else:
+        yield from added_to_source(table, options, objects)
 
 
 def _files(leaf: Node, table: str, objects: Objects, names: tuple[str, ...], columns: tuple[str, ...]) -> Iterator[str]:
@@ -89,6 +91,14 @@ def _database(leaf: Node, table: str, objects: Objects) -> Iterator[str]:
 def added_to_database(table: str, given: Mapping[str, str], agreed: Mapping[str, str]) -> Iterator[str]:
     """What is wrong with the options that a database is asked with; those that Spark does not know go to its driver."""
     for problem in _added(table, given, agreed, _ABOUT_CONNECTIONS):
+        yield f"{problem}; an administrator has to give it in `sources`"
+
+
+def added_to_source(table: str, given: Mapping[str, str], objects: Objects) -> Iterator[str]:
+    """What is wrong with the options of a broker or a socket: most go to its client, which loads classes and files."""
+    layout = objects.layout(table)
+    allowed = _OF_FORMATS.get((layout.format or "").lower(), frozenset())
+    for problem in _added(table, given, lowered(layout.options), allowed):
         yield f"{problem}; an administrator has to give it in `sources`"
 
 
@@ -186,12 +196,25 @@ _DEFAULTS = frozenset({("wholetext", "false")})
 
 _ABOUT_CONNECTIONS = frozenset(
     """
-    url dbtable driver user password fetchsize querytimeout batchsize numpartitions partitioncolumn lowerbound
+    url dbtable user password fetchsize querytimeout batchsize numpartitions partitioncolumn lowerbound
     upperbound pushdownpredicate pushdownaggregate pushdownlimit pushdownoffset pushdowntablesample pushdownjoin
     """.split()  # noqa: SIM905 - a list of words
 )
 """Options that say how a database is reached and asked, and change nothing of what its rows mean. Spark makes the
-clauses of `partitioncolumn` itself: it has to be a column, and its bounds numbers or times."""
+clauses of `partitioncolumn` itself: it has to be a column, and its bounds numbers or times. A driver is a class that is
+loaded, and so not for users to choose."""
 
-_OF_DATABASES = frozenset(("url", "dbtable", "driver", "user", "password"))
+_OF_DATABASES = frozenset(("url", "dbtable", "user", "password"))
 """Those of them by which a database and a table in it are found; a table of a catalog brings its own."""
+
+_OF_FORMATS = {
+    "kafka": frozenset(
+        """
+        startingoffsets startingoffsetsbytimestamp startingoffsetsbytimestampstrategy startingtimestamp endingoffsets
+        endingoffsetsbytimestamp endingtimestamp maxoffsetspertrigger minoffsetspertrigger maxtriggerdelay minpartitions
+        failondataloss includeheaders
+        """.split()  # noqa: SIM905 - a list of words
+    ),
+    "socket": frozenset(("includetimestamp",)),
+}
+"""What a user may say of a source beside what its administrator has: which part is read, and in which portions."""

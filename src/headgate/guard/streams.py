@@ -7,11 +7,13 @@ gone on with in a folder of the user's own only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from threading import Lock
+from typing import Any
 
 from headgate.guard.objects import plain_path
 from headgate.guard.plan import Node
+from headgate.guard.reading import lowered
 from headgate.guard.settings import Settings
 from headgate.guard.vocabulary import FILE_SINKS, SINKS
 from headgate.model.subject import User
@@ -32,6 +34,12 @@ _CODECS = dict.fromkeys(
     frozenset("none uncompressed bzip2 brotli deflate gzip lz4 lz4_raw lzo snappy xz zlib zstd".split()),  # noqa: SIM905
 )
 """Anything else would be the name of a class, which is loaded."""
+
+_FILES = frozenset(("", "parquet", "orc", "json", "csv", "text", "xml", "avro"))
+"""Formats of files; the first one is what Spark is set to."""
+
+_SHOWN = frozenset(("memory", "console", "noop"))
+"""Formats of sinks that a plan may be written to without a folder; the name of a class is none."""
 
 
 class Checkpoints:
@@ -63,12 +71,44 @@ def unwritable(node: Node, user: User, settings: Settings) -> Iterator[str]:
     path = node.facts.get("path")
     inside, _ = settings.may_write(path, user) if path else (False, False)
     if "table" in node.facts or not inside:
-        where = f"`{path}`" if path else "this sink"
-        yield f"writing to {where} is not allowed; an administrator has to add a folder to `writable`"
+        yield _not_writable(path)
+    yield from _strange(node.facts["options"] if path else {})
+
+
+def _strange(options: Mapping[str, str]) -> Iterator[str]:
     # INVARIANT: options go to Hadoop, where they choose file systems and name classes; what they are must be known.
-    for key, value in node.facts["options"].items() if path else ():
+    for key, value in sorted(options.items()):
         if key not in _WRITTEN or (key in _CODECS and value.lower() not in _CODECS[key]):
             yield f"files may not be written with the option `{key}`"
+
+
+def unwritable_as_asked(request: Mapping[str, Any], user: User, settings: Settings) -> Iterator[str]:
+    """Why a client's request to write is not even handed on.
+
+    Spark makes what the request names before there is a plan: the class of the source, the file system of the path by
+    the options. A table that is overwritten, early versions drop.
+    """
+    kind, options = request["format"].lower(), lowered(request["options"])
+    if "table" in request:
+        yield f"writing to the table `{request['table']}` is not allowed; write to a folder of `writable`"
+    if kind not in _FILES and kind not in _SHOWN:
+        yield f"`{request['format']}` is not among the formats that the guard lets results be written in"
+    for path in request["paths"]:
+        if not settings.may_write(path, user)[0]:
+            yield _not_writable(path)
+    for place in request["checkpoints"]:
+        if not settings.may_write(place, user)[0]:
+            yield _no_state(place)
+    yield from _strange(options if kind in _FILES else {key: value for key, value in options.items() if "." in key})
+
+
+def _not_writable(path: str | None) -> str:
+    where = f"`{path}`" if path else "this sink"
+    return f"writing to {where} is not allowed; an administrator has to add a folder to `writable`"
+
+
+def _no_state(place: str) -> str:
+    return f"a stream may not keep its state in `{place}`; an administrator has to add a folder to `writable`"
 
 
 def stream_objections(node: Node, user: User, settings: Settings, checkpoints: Checkpoints) -> Iterator[str]:
@@ -83,7 +123,7 @@ def stream_objections(node: Node, user: User, settings: Settings, checkpoints: C
         return
     inside, own = settings.may_write(place, user)
     if not inside:
-        yield f"a stream may not keep its state in `{place}`; an administrator has to add a folder to `writable`"
+        yield _no_state(place)
     elif not checkpoints.take(plain_path(place), user, own or not node.facts["resumed"]):
         yield (
             f"what is in `{place}` belongs to another user, or to an earlier run; use a new folder, or your own: "

@@ -31,8 +31,11 @@ object Beforehand {
   /** Whether the parser puts values of the environment, of Java and of settings into the text of a query. */
   val SUBSTITUTE = "spark.sql.variable.substitute"
 
+  private val MADE = Set("CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect")
+
   private def check(session: SparkSession, plan: LogicalPlan): Unit = {
     if (session.sessionState.conf.variableSubstituteEnabled) throw Hook.refused(s"the setting `$SUBSTITUTE` may not be changed; set it to false")
+    plan.foreachWithSubqueries(Functions.check(session, _))
     plan.foreachWithSubqueries {
       case relation: UnresolvedRelation => named(session, relation.multipartIdentifier, relation.options.asCaseSensitiveMap().asScala.toMap)
       case travel: RelationTimeTravel =>
@@ -41,6 +44,8 @@ object Beforehand {
         check(session, travel.relation)
       // It is done while it is analysed, and what is left of it are rows.
       case _: Call => throw Hook.refused("procedures may not be called")
+      // What they are made of is the name of a class, which is made to see what it can do.
+      case made if MADE(Names.of(made)) => throw Hook.refused("tables may not be made; write to a folder of `writable`")
       // Not every version of Spark has this class.
       case other if Names.of(other) == "UnresolvedDataSource" => other.productIterator.toSeq match {
         case Seq(format: String, schema: Option[_], options: Map[_, _], _, paths: Seq[_]) =>

@@ -6,7 +6,7 @@ import org.sparkproject.connect.grpc._
 import org.sparkproject.connect.protobuf.Descriptors.FieldDescriptor
 import org.sparkproject.connect.protobuf.Message
 
-import org.apache.spark.connect.proto.{AnalyzePlanRequest, AnalyzePlanResponse}
+import org.apache.spark.connect.proto.{AnalyzePlanRequest, AnalyzePlanResponse, ExecutePlanRequest}
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connect.planner.SparkConnectPlanner
@@ -61,6 +61,10 @@ object ConnectGuard {
     guard.foreach(one => Hook.bind(holder.session, Binding(one, user, settings, apart = true)))
     holder
   }
+
+  /** Why nothing may be written as it is asked for, if that is asked for. */
+  private[headgate] def unwritable(user: String, request: ExecutePlanRequest): Option[String] =
+    Writes.refusal(session(user, request.getSessionId).session, request)
 
   /** Whether a user sees plans and progress as they are. */
   private[headgate] def administers(user: String): Boolean = guard.exists(Hook.administers(_, user))

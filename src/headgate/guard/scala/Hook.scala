@@ -27,7 +27,7 @@ import org.apache.spark.unsafe.types.UTF8String
   * Asked by the digest of a description first, it answers with what it decided last time, or with nothing. A description
   * comes in parts, of which all but the last get no answer. What is decided is put on record if the plan `runs`. `explain`
   * says in words what is decided on a description whose parts were all sent, `compare` whether answers tell too much
-  * together, and `beforehand` why a source must not even be resolved.
+  * together, and `beforehand` why something must not even be resolved, or be asked for.
   */
 trait DecisionPoint {
   def recall(guard: String, digest: String, runs: Boolean): String
@@ -210,7 +210,7 @@ object Hook {
   }
 
   /** Why a source must not be resolved in a session, if it must not. INVARIANT: what cannot be told is not resolved. */
-  private[headgate] def beforehand(session: SparkSession, source: String): Option[String] = {
+  private[sql] def beforehand(session: SparkSession, source: String): Option[String] = {
     val binding = bound(session)
     try {
       val decisions = point.get

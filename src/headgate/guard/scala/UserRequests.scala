@@ -25,7 +25,8 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
     case Right(analyse: AnalyzePlanRequest) => Limits.analyse(user).fold(admitted(analyse))(why => refuse(s"refused by the guard: $why"))
     case Right(execute: ExecutePlanRequest) =>
       own.operation = execute.getOperationId
-      Limits.admit(user, execute).fold(super.onMessage(execute.asInstanceOf[Request]))(why => refuse(s"refused by the guard: $why"))
+      ConnectGuard.unwritable(user, execute).orElse(Limits.admit(user, execute))
+        .fold(super.onMessage(execute.asInstanceOf[Request]))(why => refuse(s"refused by the guard: $why"))
     case Right(reattach: ReattachExecuteRequest) =>
       own.operation = reattach.getOperationId
       super.onMessage(reattach.asInstanceOf[Request])

@@ -1,0 +1,49 @@
+package org.apache.spark.sql.headgate
+
+import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory}
+import java.util.concurrent.ConcurrentHashMap
+
+import org.apache.spark.sql.catalyst.analysis.{FunctionRegistry, UnresolvedFunction, UnresolvedInlineTable}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.classic.SparkSession
+
+/** The functions that a plan names, before they are any.
+  *
+  * INVARIANT: Spark evaluates while it analyses, wherever it wants a constant: in VALUES, a limit, a name, a schema, the
+  * arguments of many functions. Nothing is left of that in the plan that is decided on, so that what is not known must not
+  * get into analysis.
+  */
+object Functions {
+  /** Kinds that the guard has said it knows; the list is the same for all guards. */
+  private val known = ConcurrentHashMap.newKeySet[String]()
+
+  private lazy val builtin = kinds(FunctionRegistry.builtin)
+  private lazy val internal = kinds(FunctionRegistry.internal)
+
+  def check(session: SparkSession, node: LogicalPlan): Unit = {
+    val asked = node.expressions.flatMap(_.collect { case one: UnresolvedFunction => one }).flatMap { one =>
+      // Functions of users and of the catalog are looked at when they are decided on, but from VALUES they do not get there.
+      kind(one).orElse(Option.when(node.isInstanceOf[UnresolvedInlineTable])(one.nameParts.mkString(".")))
+    }.distinct.filterNot(known.contains)
+    if (asked.nonEmpty) {
+      val json = JsonNodeFactory.instance.objectNode().put("kind", "functions")
+      json.set[ArrayNode]("names", Reading.texts(asked))
+      Hook.beforehand(session, json.toString).foreach(why => throw Hook.refused(why))
+      asked.foreach(known.add)
+    }
+  }
+
+  /** What a function of Spark's own is made of. */
+  private def kind(one: UnresolvedFunction): Option[String] = one.nameParts.map(_.toLowerCase) match {
+    case Seq(name) => (if (one.isInternal) internal else builtin).get(name)
+    case Seq("builtin", name) => builtin.get(name)
+    case Seq("system", "builtin", name) => builtin.get(name)
+    case _ => None
+  }
+
+  private def kinds(registry: FunctionRegistry): Map[String, String] =
+    registry.listFunction().flatMap(name => registry.lookupFunction(name).map(one => name.funcName.toLowerCase -> plain(one.getClassName))).toMap
+
+  /** Some functions are made by another class, which is called after them. */
+  private def plain(name: String): String = name.split("[.$]").last.replaceFirst("(Expression)?Builder$", "")
+}
