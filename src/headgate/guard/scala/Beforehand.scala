@@ -35,7 +35,6 @@ object Beforehand {
 
   private def check(session: SparkSession, plan: LogicalPlan): Unit = {
     if (session.sessionState.conf.variableSubstituteEnabled) throw Hook.refused(s"the setting `$SUBSTITUTE` may not be changed; set it to false")
-    plan.foreachWithSubqueries(Functions.check(session, _))
     plan.foreachWithSubqueries {
       case relation: UnresolvedRelation => named(session, relation.multipartIdentifier, relation.options.asCaseSensitiveMap().asScala.toMap)
       case travel: RelationTimeTravel =>
@@ -54,6 +53,7 @@ object Beforehand {
       }
       case _ =>
     }
+    plan.foreachWithSubqueries(Functions.check(session, _))
   }
 
   private def texts(options: Map[_, _]): Map[String, String] = options.asInstanceOf[Map[String, String]].iterator.toMap
