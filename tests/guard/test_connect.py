@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
-from endpoints import ALICE, BOB, answer_of, answers_to, running_endpoint
+from endpoints import ALICE, BOB, answer_of, answers_to, listening, running_endpoint
 from guarded import ROOT
 
 APPLICATION = """
@@ -135,10 +136,24 @@ TASKS = {
 }
 
 
+LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
+
+
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     with running_endpoint(tmp_path_factory.mktemp("connect")) as endpoint:
-        return answers_to(endpoint, TASKS)
+        found = answers_to(endpoint, TASKS)
+        places = sorted(listening(endpoint.process)) if Path("/proc/net/tcp").exists() else None
+        return found | {"listens": {"answer": places}}
+
+
+def test_nothing_listens_but_for_this_machine(answers) -> None:
+    """Spark's servers for executors ask nobody who it is."""
+    places = answer_of(answers, "listens")
+    if places is None:
+        pytest.skip("only Linux tells who listens where")
+    assert places
+    assert set(places) <= LOOPBACK
 
 
 def test_bob_and_alice_get_their_own_answers(answers) -> None:

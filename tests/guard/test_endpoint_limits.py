@@ -221,8 +221,8 @@ told = []
 later = threading.Thread(target=lambda: told.append(session("alice-example").range(3).count()), daemon=True)
 later.start()
 later.join(20)
-small = "SELECT transform(array(3, 1, 2), x -> x + id), array_sort(array(2, 1)), exists(array(1), x -> x = id) FROM range(2)"
-answer = [first, told, [list(row) for row in spark.sql(small).collect()] if told else None]
+quick = ["transform(array(3, 1, 2), x -> x + id)", "array_sort(array(2, 1))", "exists(array(1), x -> x = id)"]
+answer = [first, told, [list(row) for row in spark.range(2).selectExpr(*quick).collect()] if told else None]
 """
 )
 

@@ -78,7 +78,7 @@ def stream_objections(node: Node, user: User, settings: Settings) -> Iterator[st
 
 
 def taken_by_others(node: Node, user: User, settings: Settings, checkpoints: Checkpoints) -> Iterator[str]:
-    """Why a stream may not go on with what is where it keeps its state; if it may, the folder is its user's from now on.
+    """Why a stream may not keep its state where it says; if it may, the folder is its user's from now on.
 
     INVARIANT: asked of a stream that nothing else speaks against, and of no other, as a folder is taken for good.
     """
