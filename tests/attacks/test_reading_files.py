@@ -172,6 +172,30 @@ def test_a_folder_that_was_named_while_that_was_allowed(world, divided) -> None:
         frame.collect()
 
 
+def memory(stream, name: str):
+    """A stream that is started, to a table in memory, and ends with what there is."""
+    return stream.writeStream.format("memory").queryName(name).trigger(availableNow=True).start()
+
+
+def test_a_stream_of_a_folder_that_was_named_while_that_was_allowed(world, divided) -> None:
+    _, path = divided
+    some = policy("some", "object: {tables: [divided], attributes: [id]}, allow: [read]")
+    guard = world.guard(BUT_DEPARTMENTS.replace("[live]", "[divided]"), tables=("divided",))
+    ann = session("ann", guard, world.spark)
+    # Of a folder that is named without a pattern, a stream leaves the column out, and is refused anyway.
+    some_files = ann.readStream.schema(DIVIDED).option("basePath", path).parquet(f"{path}/dept=[A]").select("id")
+    streams = {"table": ann.readStream.table("divided"), "folder": ann.readStream.schema(DIVIDED).parquet(path)}
+    for name, stream in {"some": some_files, **streams}.items():
+        drained(memory(stream.select("id"), f"named_{name}"))
+        assert rows(ann.table(f"named_{name}")) == [(1,)]
+    guard.replace_policies(parse_policies(f"version: 1\npolicies:\n{some}", guard.catalog))
+    with pytest.raises(Exception, match="rows of `divided` may not be chosen by `dept`"):
+        memory(some_files, "named_later").awaitTermination(120)
+    for name, stream in streams.items():
+        drained(memory(stream.select("id"), f"{name}_later"))
+        assert rows(ann.table(f"{name}_later")) == [(1,), (3,)]
+
+
 @pytest.mark.parametrize(
     ("options", "below"),
     [

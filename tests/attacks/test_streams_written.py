@@ -130,7 +130,7 @@ def test_state_of_another_user(world, folder) -> None:
     bea, ann = session("bea", guard, world.spark), session("ann", guard, world.spark)
     drained(counted(bea, folder, "of_bea", folder / "out" / "c").start())
     assert rows(bea.table("of_bea")) == [("Association", 1), ("Fund", 1)]
-    for place in ("c", "c/state", "./c", ""):
+    for place in ("c", "c/state", "./c"):
         with refused("belongs to another user, or to an earlier run"):
             counted(ann, folder, "of_ann", folder / "out" / place).start()
     (folder / "in" / "2.txt").write_text("Fund\n")
@@ -155,6 +155,18 @@ def test_state_of_an_earlier_run(world, folder) -> None:
     assert rows(own.table("own_later")) == [("Association", 1), ("Fund", 3)]
     with refused("a stream may not keep its state in"):
         counted(user(world, folder, str(folder / "{user}")), folder, "of_ann", folder / "bea" / "c").start()
+
+
+def test_a_stream_that_is_refused_takes_no_folder(world, folder) -> None:
+    """Nor does the folder that all may write to become that of whoever names it first."""
+    guard = guard_of(world, folder, str(folder / "out"))
+    bea, ann = session("bea", guard, world.spark), session("ann", guard, world.spark)
+    with refused("writing to"):
+        written(ann, folder, "parquet", path=folder / "elsewhere", checkpointLocation=folder / "out" / "team").start()
+    with refused("is for the state of many streams; use a folder in it"):
+        counted(ann, folder, "of_all", folder / "out").start()
+    drained(counted(bea, folder, "of_bea_alone", folder / "out" / "team" / "c").start())
+    assert rows(bea.table("of_bea_alone")) == [("Association", 1), ("Fund", 1)]
 
 
 # Paths and options as Hadoop takes them.

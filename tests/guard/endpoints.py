@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +31,6 @@ opened = (str(Path(sys.argv[3]).parent / "out" / "{user}"),)
 settings = Settings({"patient": Source(path=sys.argv[3])}, {}, opened, frozenset({"bob"}), limits=limits)
 guard = Guard(system.streams, system.policies, system.users, settings)
 config = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": sys.argv[4],
-          "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
           "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", **json.loads(sys.argv[6])}
 endpoint = serve(guard, read_tokens(Path(sys.argv[2]), system.users), 0, "127.0.0.1", config)
 print(json.dumps({"port": endpoint.port}), flush=True)
@@ -82,7 +81,7 @@ def running_endpoint(
     ]
     server = subprocess.Popen(
         [sys.executable, "-c", SERVER, *map(str, arguments)],
-        env=environment(),
+        env={key: value for key, value in environment().items() if key != "SPARK_LOCAL_IP"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -109,6 +108,26 @@ def running_endpoint(
             server.send_signal(signal.SIGKILL)
             server.wait()
         said.close()
+
+
+def listening(process: int) -> set[str]:
+    """The addresses at which a process and its children listen, as Linux writes them: the bytes from behind."""
+    parents: dict[int, list[int]] = {}
+    for one in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parents.setdefault(int(one.read_text().rpartition(")")[2].split()[1]), []).append(int(one.parent.name))
+    family = [process]
+    for one in family:
+        family += parents.get(one, [])
+    links = (link for one in family for link in Path(f"/proc/{one}/fd").iterdir())
+    sockets = set()
+    for link in links:
+        with suppress(OSError):
+            sockets.add(str(link.readlink()))
+    lines = (
+        line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+    )
+    return {line[1].partition(":")[0] for line in lines if line[3] == "0A" and f"socket:[{line[9]}]" in sockets}
 
 
 CLIENT = """

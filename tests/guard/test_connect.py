@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
-from endpoints import ALICE, BOB, answer_of, answers_to, running_endpoint
+from endpoints import ALICE, BOB, answer_of, answers_to, listening, running_endpoint
 from guarded import ROOT
 
 APPLICATION = """
@@ -101,6 +102,18 @@ frame.unpersist()
 answer += [twice.count(), view.count(), sorted(row.Id for row in frame.collect())]
 """
 
+# Spark parses the texts of a frame as rows of its own, which it would not plan again.
+PARSED = """
+texts = spark.read.parquet("DATA").selectExpr("to_json(struct(Id)) AS value")
+spark.read.schema("Id int").json(texts).createOrReplaceTempView("objects")
+spark.read.schema("Id string").csv(texts).createOrReplaceTempView("lines")
+asked = lambda: [outcome(lambda: spark.table(one).collect()) for one in ("objects", "lines")]
+answer = asked()
+change("{version: 1, policies: [{id: none, subject: {user: bob}, object: {tables: [patient], where: 'Id > 102'}, "
+       "allow: [read]}]}")
+answer += asked() + [[row.Id for row in spark.read.schema("Id int").json(texts).collect()]]
+"""
+
 TASKS = {
     "errors": (BOB, "", ERRORS),
     "bob": (BOB, "", APPLICATION),
@@ -117,14 +130,30 @@ TASKS = {
     "explain": (ALICE, "", EXPLAIN),
     "explain to an administrator": (BOB, "", EXPLAIN),
     "everybody's": (ALICE, "", EVERYBODYS),
-    "changed": (BOB, "", CHANGED),  # the last: the others ask under the policies that were there before
+    # The last: the others ask under the policies that were there before.
+    "changed": (BOB, "", CHANGED),
+    "parsed": (BOB, "", PARSED),
 }
+
+
+LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     with running_endpoint(tmp_path_factory.mktemp("connect")) as endpoint:
-        return answers_to(endpoint, TASKS)
+        found = answers_to(endpoint, TASKS)
+        places = sorted(listening(endpoint.process)) if Path("/proc/net/tcp").exists() else None
+        return found | {"listens": {"answer": places}}
+
+
+def test_nothing_listens_but_for_this_machine(answers) -> None:
+    """Spark's servers for executors ask nobody who it is."""
+    places = answer_of(answers, "listens")
+    if places is None:
+        pytest.skip("only Linux tells who listens where")
+    assert places
+    assert set(places) <= LOOPBACK
 
 
 def test_bob_and_alice_get_their_own_answers(answers) -> None:
@@ -167,6 +196,14 @@ def test_what_goes_wrong_while_a_query_runs_is_told_as_a_code(answers) -> None:
 def test_frames_that_were_run_and_kept_follow_a_change_of_policies(answers) -> None:
     """Way in 13, and 6: nothing that was planned or kept before is an answer after it."""
     assert answers["changed"] == {"answer": [3, 3, 9, 2, 2, 4, 2, [102, 103]]}
+
+
+def test_texts_that_were_parsed_are_refused_after_a_change_of_policies(answers) -> None:
+    *before, objects, lines, anew = answer_of(answers, "parsed")
+    assert before == ["done", "done"]
+    for told in (objects, lines):
+        assert "policies have changed since these rows were asked for" in told
+    assert anew == [103]
 
 
 def test_what_all_sessions_share_is_not_for_one_client_to_change(answers) -> None:

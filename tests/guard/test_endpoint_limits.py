@@ -184,6 +184,66 @@ answer = [told.get(name, "it runs on") for name in asks]
 """
 )
 
+# Clients choose the ids of their operations, or leave them out.
+SAME_IDS = (
+    TIMED
+    + """
+import threading, uuid
+sessions = [session("bob-example") for _ in range(3)]
+def asked(one, name, told):
+    request = one.client._execute_plan_request_with_metadata()
+    request.operation_id = name
+    request.plan.root.sql.query = EXPLODING
+    told.append(outcome(lambda: list(one.client._stub.ExecutePlan(request, metadata=one.client._builder.metadata()))))
+answer = []
+for name in (str(uuid.uuid4()), ""):
+    told = []
+    held = [threading.Thread(target=asked, args=[one, name, told]) for one in sessions]
+    for one in held:
+        one.start()
+        time.sleep(0.5)
+    for one in held:
+        one.join()
+    answer.append(told)
+"""
+)
+
+# Elements of elements of elements: years for one row.
+LOOPS = (
+    TIMED
+    + """
+import threading
+inner = "aggregate(sequence(1, 100000), 0L, (c, z) -> c + z + id)"
+for level in range(2):
+    inner = f"aggregate(sequence(1, 100000), 0L, (a{level}, x{level}) -> a{level} + {inner})"
+first = timed(lambda: spark.sql(f"SELECT sum({inner}) FROM range(0, 4, 1, 4)").collect())
+told = []
+later = threading.Thread(target=lambda: told.append(session("alice-example").range(3).count()), daemon=True)
+later.start()
+later.join(20)
+quick = ["transform(array(3, 1, 2), x -> x + id)", "array_sort(array(2, 1))", "exists(array(1), x -> x = id)"]
+answer = [first, told, [list(row) for row in spark.range(2).selectExpr(*quick).collect()] if told else None]
+"""
+)
+
+# A stream that its planner is busy with for longer than anybody waits here.
+STUCK = (
+    TIMED
+    + """
+import threading
+stream = spark.readStream.schema(spark.read.parquet("DATA").schema).parquet("DATA")
+stream = stream.selectExpr("Id", "levenshtein(repeat('a', 300000), repeat('b', 300000)) AS far")
+stream.writeStream.format("memory").queryName("stuck").start()
+time.sleep(3)
+told = []
+alice = session("alice-example")
+held = threading.Thread(target=lambda: told.append(timed(lambda: alice.sql(EXPLODING).collect())), daemon=True)
+held.start()
+held.join(25)
+answer = told
+"""
+)
+
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
@@ -192,6 +252,14 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
     programs |= {"in turns": IN_TURNS, "analyses": ANALYSES, "scripts": SCRIPTS, "sessions": SESSIONS}
     programs |= {"pivots": PIVOTS}
     with running_endpoint(tmp_path_factory.mktemp("limits"), limits) as endpoint:
+        return answers_to(endpoint, {name: (BOB, "", program) for name, program in programs.items()})
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """Of an endpoint of their own: what keeps a core to itself would keep it from the others."""
+    programs = {"same ids": SAME_IDS, "loops": LOOPS, "stuck": STUCK}
+    with running_endpoint(tmp_path_factory.mktemp("held"), {"seconds": SECONDS, "queries": 2}) as endpoint:
         return answers_to(endpoint, {name: (BOB, "", program) for name, program in programs.items()})
 
 
@@ -257,6 +325,25 @@ def test_nobody_has_more_than_a_number_of_sessions(answers) -> None:
     for told in (query, setting):
         assert "16 sessions of yours are open" in told
     assert (alices, later) == (3, 3)
+
+
+def test_queries_are_counted_whatever_clients_call_them(held) -> None:
+    """One id in many sessions, or none, does not make one query of many."""
+    for told in answer_of(held, "same ids"):
+        assert sorted("2 queries of yours are running" in one for one in told) == [False, False, True]
+        assert sum(f"the query ran for more than {SECONDS} s" in one for one in told) == 2
+
+
+def test_a_loop_within_a_row_lets_go(held) -> None:
+    stopped, later, small = answer_of(held, "loops")
+    _was_stopped(*stopped)
+    assert later == [3]
+    assert small == [[[3, 1, 2], [1, 2], False], [[4, 2, 3], [1, 2], True]]
+
+
+def test_a_stream_that_cannot_be_stopped_keeps_nobody_from_being(held) -> None:
+    (alices,) = answer_of(held, "stuck")
+    _was_stopped(*alices)
 
 
 def test_a_session_that_is_not_used_is_closed(tmp_path) -> None:

@@ -80,6 +80,16 @@ def test_a_plan_with_a_thousand_columns(world) -> None:
     assert len(ann.table("wide").first()) == 1000
 
 
+def test_a_plan_in_which_everything_is_made_of_everything(world) -> None:
+    """Each level takes as many steps as there are columns, to the third power."""
+    query = "SELECT name c0 FROM emp"
+    for _ in range(4):
+        query = f"SELECT {', '.join(f'concat(*) c{number}' for number in range(120))} FROM ({query})"
+    outcome = explain(world.session("ann", ALL).sql(query))
+    assert not outcome.permitted
+    assert "columns are made of each other in too many ways to follow" in str(outcome.reasons)
+
+
 def test_a_plan_with_a_hundred_joins(world) -> None:
     ann = world.session("ann", ALL)
     froms = " ".join(f"JOIN emp e{number} ON e{number}.id = e{number - 1}.id" for number in range(1, 101))

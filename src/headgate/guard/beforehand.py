@@ -10,7 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from headgate.guard.objects import Objects
-from headgate.guard.reading import added_to_database, added_to_source, added_to_table, folder_keys, lowered, not_chosen
+from headgate.guard.reading import (
+    added_to_database,
+    added_to_source,
+    added_to_table,
+    certain,
+    keys_of_path,
+    lowered,
+    not_chosen,
+)
 from headgate.guard.settings import Settings
 from headgate.guard.streams import unwritable_as_asked
 from headgate.guard.vocabulary import AGGREGATE_FUNCTIONS, RANKING, ROW_EXPRESSIONS
@@ -22,7 +30,6 @@ CARRYING = frozenset(("parquet", "orc", "avro", "text", "binaryfile"))
 _BECOMING = frozenset(("ToCharacter", "Measure"))
 """Functions that are others once their arguments are known, and are looked at then."""
 
-_GLOBS = frozenset("*?[{\\")
 _SAID = "an administrator has to say which table of the policies it is"
 
 MayChoose = Callable[[str, str], bool]
@@ -93,17 +100,11 @@ def _database(reading: Reading, objects: Objects) -> Iterator[str]:
 
 def _chosen_by_folder(path: str, table: str, objects: Objects, may_choose: MayChoose) -> Iterator[str]:
     """Who names a folder like `dept=B` says `WHERE dept = 'B'`, and learns whether there is one."""
-    below = objects.below(path)
-    patterns = any(_GLOBS & set(part) for part in below)
-    for column in dict.fromkeys((*folder_keys(below), *(objects.layout(table).partitions if patterns else ()))):
+    for column in keys_of_path(path, table, objects):
         if not may_choose(table, column):
             yield not_chosen(table, column)
 
 
 def _table_at(path: str, objects: Objects) -> str | None:
     """The table at a path that the hook has made plain; of a pattern the part that is certain must lie in it."""
-    parts = path.split("/")
-    if any(".." in part for part in parts):
-        return None
-    certain = next((place for place, part in enumerate(parts) if _GLOBS & set(part)), len(parts))
-    return objects.by_path("/".join(parts[:certain]))
+    return None if any(".." in part for part in path.split("/")) else objects.by_path(certain(path))

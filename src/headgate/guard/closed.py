@@ -11,7 +11,7 @@ from headgate.guard.objects import Objects
 from headgate.guard.plan import Description, Expression, Node
 from headgate.guard.reading import misread
 from headgate.guard.settings import NO_TIME, Settings
-from headgate.guard.streams import Checkpoints, stream_objections, unwritable
+from headgate.guard.streams import stream_objections, unwritable
 from headgate.guard.times import moved
 from headgate.guard.vocabulary import (
     ADMINISTRATORS_ONLY,
@@ -39,10 +39,9 @@ def objections(
     objects: Objects,
     catalog: StreamCatalog,
     settings: Settings,
-    checkpoints: Checkpoints,
 ) -> Iterator[str]:
     """Everything in a plan that is not on the lists, as messages."""
-    check = _Check(description, user, objects, catalog, settings, checkpoints)
+    check = _Check(description, user, objects, catalog, settings)
     for key, value in description.settings.items():
         if not setting_allowed(key, value):
             yield f"the setting `{key}` may not be changed; reset it, or ask an administrator to set it for all"
@@ -62,14 +61,12 @@ class _Check:
         objects: Objects,
         catalog: StreamCatalog,
         settings: Settings,
-        checkpoints: Checkpoints,
     ) -> None:
         self.description = description
         self.user = user
         self.objects = objects
         self.catalog = catalog
         self.settings = settings
-        self.checkpoints = checkpoints
         self.administrator = user.id in settings.administrators
 
     def node(self, node: Node) -> Iterator[str]:
@@ -81,7 +78,7 @@ class _Check:
         elif node.name in WRITES:
             yield from unwritable(node, self.user, self.settings)
         elif node.name == STREAM_START:
-            yield from stream_objections(node, self.user, self.settings, self.checkpoints)
+            yield from stream_objections(node, self.user, self.settings)
         elif node.name not in NODES and not _brought_along(node):
             yield f"`{node.name}` is not among the operations that the guard understands"
         elif node.name == "View" and _is_global(node.facts["name"]):

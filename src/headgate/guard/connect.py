@@ -6,6 +6,7 @@ whose token opened it; one that belongs to nobody runs nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -47,7 +48,7 @@ def serve(
     builder = SparkSession.builder.appName("headgate").config("spark.ui.enabled", "false")
     # Nothing stops a loop of a script that runs no query: `BEGIN l: LOOP ITERATE l; END LOOP; END`.
     builder = builder.config("spark.sql.scripting.enabled", "false")
-    for key, value in (config or {}).items():
+    for key, value in {**_loopback(config or {}), **(config or {})}.items():
         builder = builder.config(key, value)
     jar = str(ensure_jar())
     spark = (
@@ -87,6 +88,13 @@ def serve(
         )
     )
     return endpoint
+
+
+def _loopback(config: Mapping[str, str]) -> dict[str, str]:
+    """Spark's own servers, beside the endpoint, ask nobody who it is; without executors elsewhere nobody needs them."""
+    if not re.fullmatch(r"local(\[.*\])?", config.get("spark.master", "")):
+        return {}
+    return dict.fromkeys(("spark.driver.bindAddress", "spark.driver.host"), "127.0.0.1")
 
 
 def _array(spark: SparkSession, texts: tuple[str, ...]) -> Any:

@@ -28,7 +28,7 @@ from headgate.guard.purposes import Purposes, Use, analyse
 from headgate.guard.reading import chosen
 from headgate.guard.recipe import Recipe, write_recipe
 from headgate.guard.settings import Settings
-from headgate.guard.streams import Checkpoints
+from headgate.guard.streams import Checkpoints, taken_by_others
 from headgate.guard.vocabulary import ADMINISTRATORS_ONLY, COMMANDS, GOVERNED, STREAM_START
 from headgate.model.closest import closest
 from headgate.model.schema import StreamCatalog
@@ -183,8 +183,9 @@ class Guard:
             return _Decided(None, environment, Outcome(name, False, (f"the decision failed: {message}",)))
 
     def _decide(self, description: Description, user: User, environment: Environment, version: _Version) -> _Decided:
-        found = objections(description, user, self.objects, self.catalog, self.settings, self.checkpoints)
-        refused = tuple(dict.fromkeys(found))
+        refused = tuple(dict.fromkeys(objections(description, user, self.objects, self.catalog, self.settings)))
+        if not refused and description.root.name == STREAM_START:
+            refused = tuple(taken_by_others(description.root, user, self.settings, self.checkpoints))
         if refused:
             return _Decided(user, environment, Outcome(user.id, False, refused))
         command = description.root.name in COMMANDS | ADMINISTRATORS_ONLY | {STREAM_START}

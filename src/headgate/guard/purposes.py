@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from headgate.errors import InputError
 from headgate.guard.plan import Description, Expression, Node
 from headgate.guard.vocabulary import (
     COMMANDS,
@@ -29,6 +30,9 @@ from headgate.model.privilege import ASSIST, READ
 
 _DIFFERING = frozenset(("HyperLogLogPlusPlus",))
 """Aggregate functions that take equal values once, whether or not it is said."""
+
+MOST_STEPS = 3_000_000
+"""How far purposes are followed for one plan, some seconds. A thousand columns of a hundred joins take a twentieth."""
 
 Origin = tuple[str, int, int]
 """Where a want arose: `("root", node, place)`, `("where", node, conjunct)` or `("key", node, 0)`."""
@@ -115,6 +119,7 @@ class _Analysis:
         self.seen: set[Use] = set()
         self.stack: list[Use] = []
         self.uses: list[Use] = []
+        self.steps = 0
         self.empty: dict[tuple[int, int], bool] = {}
         """Which columns of which nodes are made of no column of a table."""
 
@@ -129,7 +134,14 @@ class _Analysis:
         wanted, idle = ([use for use in self.uses if use.idle is kind] for kind in (False, True))
         return Purposes(root, tuple(wanted), tuple(self._counted()), tuple(idle))
 
+    def _step(self) -> None:
+        """INVARIANT: deciding ends. Where all columns are made of all, a few kilobytes of text take hours to follow."""
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise InputError("columns are made of each other in too many ways to follow; ask for fewer of them at once")
+
     def _push(self, want: Use) -> None:
+        self._step()
         if want not in self.seen:
             self.seen.add(want)
             self.stack.append(want)
@@ -219,6 +231,7 @@ class _Analysis:
 
     def _expression(self, expression: Expression, node: Node, want: Use) -> None:
         """What a want of an expression is, of the columns below the node."""
+        self._step()
         match expression.kind:
             case "column":
                 self._column(node, expression.column, want)

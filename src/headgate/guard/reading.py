@@ -111,14 +111,33 @@ def added_to_table(name: str, given: Mapping[str, str]) -> Iterator[str]:
 def chosen(leaf: Node, objects: Objects) -> list[str]:
     """The columns by which a reader has chosen rows, or divided them, with nothing of it in the plan.
 
-    A batch of a stream names the files it reads; which ones the stream reads was looked at when it was made.
+    A batch of a stream names the files it reads, and beside them what the stream was made of. If that is not known, it
+    is as if each file had been chosen.
     """
-    if leaf.streaming:
-        return []
     divided_by = leaf.facts.get("options", {}).get("partitioncolumn")
+    table = objects.object_of(leaf)
     paths = leaf.facts.get("paths", ()) if "table" not in leaf.facts else ()
-    keys = (key for path in paths for key in folder_keys(objects.below(path)))
+    if leaf.streaming and paths:
+        paths = [path for path in leaf.facts.get("named", ()) if objects.by_path(certain(path)) == table] or paths
+    keys = (key for path in paths if table is not None for key in keys_of_path(path, table, objects))
     return sorted({*keys, *([divided_by] if divided_by is not None else [])})
+
+
+def keys_of_path(path: str, table: str, objects: Objects) -> tuple[str, ...]:
+    """The columns by which a path in a table's place chooses rows: those of its folders, of a pattern any."""
+    below = objects.below(path)
+    patterns = any(_GLOBS & set(part) for part in below)
+    return tuple(dict.fromkeys((*folder_keys(below), *(objects.layout(table).partitions if patterns else ()))))
+
+
+def certain(path: str) -> str:
+    """A path as far as it is no pattern.
+
+    >>> certain("/data/emp/dept=[AB]/part")
+    '/data/emp'
+    """
+    parts = path.split("/")
+    return "/".join(parts[: next((place for place, part in enumerate(parts) if _GLOBS & set(part)), len(parts))])
 
 
 def not_chosen(table: str, column: str) -> str:
@@ -174,6 +193,7 @@ _FILE_FORMATS = {
     "CSVFileFormat": "csv",
     "TextFileFormat": "text",
 }
+_GLOBS = frozenset("*?[{\\")
 _BY_NAME = frozenset(("parquet", "orc", "json"))
 """Formats in which a column is found by its name, so that a user's schema cannot call one column another."""
 

@@ -111,21 +111,43 @@ def _no_state(place: str) -> str:
     return f"a stream may not keep its state in `{place}`; an administrator has to add a folder to `writable`"
 
 
-def stream_objections(node: Node, user: User, settings: Settings, checkpoints: Checkpoints) -> Iterator[str]:
+def stream_objections(node: Node, user: User, settings: Settings) -> Iterator[str]:
     """Why a stream may not be started, with regard to where it goes."""
+    yield from _sink_objections(node, user, settings)
+    yield from _place_objections(node, user, settings)
+
+
+def taken_by_others(node: Node, user: User, settings: Settings, checkpoints: Checkpoints) -> Iterator[str]:
+    """Why a stream may not keep its state where it says; if it may, the folder is its user's from now on.
+
+    INVARIANT: asked of a stream that nothing else speaks against, and of no other, as a folder is taken for good.
+    """
+    place = node.facts.get("checkpoint")
+    if place is None:
+        return
+    _, own = settings.may_write(place, user)
+    if not checkpoints.take(plain_path(place), user, own or not node.facts["resumed"]):
+        yield (
+            f"what is in `{place}` belongs to another user, or to an earlier run; use a new folder, or your own: "
+            "an administrator opens them with `{user}` in `writable`"
+        )
+
+
+def _sink_objections(node: Node, user: User, settings: Settings) -> Iterator[str]:
     sink = node.facts["sink"].removesuffix("$")
     if sink in FILE_SINKS or "table" in node.facts:
         yield from unwritable(node, user, settings)
     elif sink not in SINKS:
         yield f"`{sink}` is not a sink that the guard knows"
+
+
+def _place_objections(node: Node, user: User, settings: Settings) -> Iterator[str]:
     place = node.facts.get("checkpoint")
     if place is None:
         return
     inside, own = settings.may_write(place, user)
     if not inside:
         yield _no_state(place)
-    elif not checkpoints.take(plain_path(place), user, own or not node.facts["resumed"]):
-        yield (
-            f"what is in `{place}` belongs to another user, or to an earlier run; use a new folder, or your own: "
-            "an administrator opens them with `{user}` in `writable`"
-        )
+    elif not own and any(plain_path(place) == folder for folder, _ in settings.writable_by(user)):
+        # Whoever has it would have everything in it.
+        yield f"`{place}` is for the state of many streams; use a folder in it"

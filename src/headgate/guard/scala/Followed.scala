@@ -9,7 +9,7 @@ import org.apache.spark.sql.Dataset
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession}
-import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SparkPlan, SQLExecution, SQLExecutionRDD}
+import org.apache.spark.sql.execution.{CommandExecutionMode, LogicalRDD, QueryExecution, SparkPlan, SQLExecution, SQLExecutionRDD}
 import org.apache.spark.sql.internal.SessionState
 
 /** What was decided on a plan, by which guard; the plan goes by the digest of its description. */
@@ -95,13 +95,27 @@ class FollowedRows(rows: RDD[InternalRow], @transient stands: () => Boolean) ext
   override protected def getPartitions: Array[Partition] = firstParent[InternalRow].partitions
   override def compute(part: Partition, task: TaskContext): Iterator[InternalRow] = firstParent[InternalRow].iterator(part, task)
 
+  def stand: Boolean = stands()
+
   private def writeObject(out: ObjectOutputStream): Unit = {
-    if (!stands()) throw FollowedRows.refused
+    if (!stand) throw FollowedRows.refused
     out.defaultWriteObject()
   }
 }
 
 object FollowedRows {
+  /** Whether the rows in a plan that were made of other plans may still be used, as far as can be told. */
+  def stand(plan: LogicalPlan): Boolean = !plan.exists {
+    case made: LogicalRDD => outdated(made.rdd)
+    case other => other.subqueries.exists(!stand(_))
+  }
+
+  private def outdated(rows: RDD[_]): Boolean = rows match {
+    case _ if rows.isCheckpointed => false // these were delivered
+    case followed: FollowedRows if !followed.stand => true
+    case other => other.dependencies.exists(one => outdated(one.rdd))
+  }
+
   def refused: RefusedException = Hook.refused("policies have changed since these rows were asked for; make the frame again")
 }
 

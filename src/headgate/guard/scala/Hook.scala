@@ -14,7 +14,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.{AnalysisException, Dataset, Row, SparkSession => AnySession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.{InternalRow, TableIdentifier}
 import org.apache.spark.sql.catalyst.expressions.Alias
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{DeserializeToObject, LocalRelation, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession}
 import org.apache.spark.sql.connector.catalog.CatalogManager
@@ -149,8 +149,9 @@ object Hook {
     }
     if (recipe == null || !recipe.isObject || (!recipe.has("refuse") && !recipe.has("permit"))) throw refused("the decision point gave no decision")
     if (recipe.has("refuse")) throw refused(recipe.get("refuse").asText)
+    if (binding.apart && !FollowedRows.stand(plan)) throw FollowedRows.refused
     val zone = Zones.of(binding)
-    val patient = Zones.in(zone, Patterns(Asking.by(binding.user, plan)))
+    val patient = Zones.in(zone, stoppable(binding, Patterns(Asking.by(binding.user, plan))))
     Releases.check(session, binding, recipe, patient, numbers).foreach(why => throw refused(why))
     try {
       val guarded = Zones.folders(zone, new Apply(recipe, numbers)(patient))
@@ -159,12 +160,18 @@ object Hook {
       took.add(System.nanoTime() - start)
       if (took.size() > 10000) took.poll()
       noted.set(decision)
-      if (Followed.missed(session)) Unfollowed(session, plan, decision, guarded) else guarded
+      if (Followed.missed(session) || kept(binding, plan)) Unfollowed(session, plan, decision, guarded) else guarded
     } catch {
       case refusal: RefusedException => throw refusal
       case error: Exception => throw refused(s"the decision cannot be applied to this plan (${error.getMessage})")
     }
   }
+
+  /** In process, what loops is the program's own affair. */
+  private def stoppable(binding: Binding, plan: LogicalPlan): LogicalPlan = if (binding.apart) Loops(plan) else plan
+
+  /** Whether Connect makes rows of a plan that it keeps and does not plan again: texts that are parsed. */
+  private def kept(binding: Binding, plan: LogicalPlan): Boolean = binding.apart && plan.isInstanceOf[DeserializeToObject]
 
   private def ask(guard: String, description: String, runs: Boolean): (Decision, JsonNode) = {
     val decisions = point.getOrElse(throw refused("the decision point is not there"))

@@ -6,7 +6,7 @@ import scala.util.Try
 
 import org.apache.spark.{JobExecutionStatus, SparkContext, SparkJobInfo, SparkStatusTracker}
 import org.apache.spark.connect.proto.ExecutePlanRequest
-import org.apache.spark.sql.connect.service.{ExecuteInfo, ExecuteStatus, SparkConnectService}
+import org.apache.spark.sql.connect.service.{ExecuteInfo, ExecuteKey, ExecuteStatus, SparkConnectService}
 import org.apache.spark.sql.streaming.StreamingQuery
 
 /** How much of the machine each user gets, so that a query that never ends keeps nobody else waiting for good. */
@@ -18,8 +18,10 @@ object Limits {
 
   private val ended: Set[ExecuteStatus] = Set(ExecuteStatus.Finished, ExecuteStatus.Failed, ExecuteStatus.Canceled, ExecuteStatus.Closed)
   private val KEPT = 10000
-  private val admitted = ConcurrentHashMap.newKeySet[(String, String)]()
+  /** What was let in and Spark does not know of yet, by the call that asks for it. */
+  private val admitted = new ConcurrentHashMap[AnyRef, ExecuteKey]()
   private val stopped = ConcurrentHashMap.newKeySet[String]()
+  private val stopping = ConcurrentHashMap.newKeySet[String]()
   private val batches = new ConcurrentHashMap[String, Batch]()
   private val waited = new ConcurrentHashMap[String, Long]()
   private val analysing = new ConcurrentHashMap[String, Int]()
@@ -46,20 +48,29 @@ object Limits {
     watch = None
   }
 
-  /** Why a query is not let in now, if it is not. What is let in counts before Spark knows of it. */
-  def admit(user: String, request: ExecutePlanRequest): Option[String] = synchronized {
-    val running = active.filter(_.userId == user).map(_.operationId).toSet ++ admitted.asScala.collect { case (`user`, id) => id }
-    if (running.size >= most.queries) Some(s"${most.queries} queries of yours are running, which is as many as are allowed; wait for one to end, or stop one")
+  /** Why a query is not let in now, if it is not. What is let in counts before Spark knows of it, until its call is `known`.
+    *
+    * INVARIANT: what is counted are Spark's executions. Clients choose the ids of operations, and may use one in many sessions.
+    */
+  def admit(call: AnyRef, user: String, request: ExecutePlanRequest): Option[String] = synchronized {
+    val asked = ExecuteKey(user, request.getSessionId, request.getOperationId)
+    val running = (active.map(_.key) ++ admitted.values.asScala).filter(_.userId == user).toSet
+    if (!running(asked) && running.size >= most.queries) Some(s"${most.queries} queries of yours are running, which is as many as are allowed; wait for one to end, or stop one")
     else if (startsStream(request) && Sessions.streams(Some(user)).size >= most.streams)
       Some(s"${most.streams} streams of yours are running, which is as many as are allowed; stop one")
     else {
-      admitted.add(user -> request.getOperationId)
+      admitted.put(call, asked)
       None
     }
   }
 
   /** Whatever became of a query that was let in, from now on Spark knows. */
-  def known(user: String, operation: String): Unit = admitted.remove(user -> operation)
+  def known(call: AnyRef): Unit = admitted.remove(call)
+
+  /** The name of an execution, which no other has, of whatever session or user. */
+  def name(user: String, session: String, operation: String): String = s"$operation $session $user"
+
+  private def name(query: ExecuteInfo): String = name(query.userId, query.sessionId, query.operationId)
 
   /** Why a plan is not analysed now, if it is not: that takes a thread of the driver, and nothing stops it but what
     * it runs meanwhile. What is let in counts until `analysed` is told.
@@ -91,8 +102,8 @@ object Limits {
   }
 
   /** What a user is told of a query that was stopped for taking too long. */
-  def reason(operation: String): Option[String] =
-    if (stopped.contains(operation)) Some(s"refused by the guard: the query ran for more than ${most.seconds} s, which is as long as is allowed") else None
+  def reason(name: String): Option[String] =
+    if (stopped.contains(name)) Some(s"refused by the guard: the query ran for more than ${most.seconds} s, which is as long as is allowed") else None
 
   private def startsStream(request: ExecutePlanRequest): Boolean =
     request.getPlan.hasCommand && request.getPlan.getCommand.hasWriteStreamOperationStart
@@ -111,15 +122,16 @@ object Limits {
     val queries = active.filterNot(waits)
     val streams = Sessions.streams()
     val analyses = plans.asScala.toSeq
-    waited.keySet.retainAll((queries.map(_.operationId) ++ streams.map(_.runId.toString) ++ analyses.map(_._1)).asJava)
-    analyses.foreach { case (tag, since) => lookAt(tag, since, now, passed) }
-    queries.foreach(lookAt(_, now, passed))
-    streams.foreach(lookAt(_, now, passed))
+    waited.keySet.retainAll((queries.map(name) ++ streams.map(_.runId.toString) ++ analyses.map(_._1)).asJava)
+    // What is wrong with one of them is no reason not to look at the others.
+    analyses.foreach { case (tag, since) => Try(lookAt(tag, since, now, passed)) }
+    queries.foreach(query => Try(lookAt(query, now, passed)))
+    streams.foreach(stream => Try(lookAt(stream, now, passed)))
   }
 
   private def lookAt(query: ExecuteInfo, now: Long, passed: Long): Unit =
-    if (tooLong(query.operationId, query.creationTimeNs, now, passed, _.getJobIdsForTag(query.jobTag))) {
-      note(query.operationId)
+    if (tooLong(name(query), query.creationTimeNs, now, passed, _.getJobIdsForTag(query.jobTag))) {
+      note(name(query))
       SparkConnectService.executionManager.getExecuteHolder(query.key).foreach(_.interrupt())
     }
 
@@ -130,9 +142,9 @@ object Limits {
       SparkContext.getOrCreate().cancelJobsWithTag(tag)
     }
 
-  private def note(operation: String): Unit = {
+  private def note(name: String): Unit = {
     if (stopped.size > KEPT) stopped.clear()
-    stopped.add(operation)
+    stopped.add(name)
   }
 
   /** A stream may run for ever, but not one batch of it. */
@@ -143,7 +155,14 @@ object Limits {
       batches.remove(id)
       waited.remove(id)
     }
-    else if (tooLong(id, batches.computeIfAbsent(id, _ => Batch(number, now)).since, now, passed, _.getJobIdsForGroup(id))) stream.stop()
+    else if (tooLong(id, batches.computeIfAbsent(id, _ => Batch(number, now)).since, now, passed, _.getJobIdsForGroup(id))) stop(stream, id)
+  }
+
+  /** Who stops a stream waits until it has stopped, which one that is stuck in the driver never does. */
+  private def stop(stream: StreamingQuery, id: String): Unit = if (stopping.add(id)) {
+    val thread = new Thread(() => try stream.stop() finally stopping.remove(id), s"headgate-stop-$id")
+    thread.setDaemon(true)
+    thread.start()
   }
 
   /** Whether something has taken too long since it began, not counting how long it waited for others to let it have a core. */

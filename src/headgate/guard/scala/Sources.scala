@@ -6,6 +6,7 @@ import scala.util.Try
 
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, HiveTableRelation}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.{CatalogPlugin, Identifier, Table}
 import org.apache.spark.sql.execution.command._
 import org.apache.spark.sql.execution.datasources._
@@ -27,6 +28,7 @@ object Sources {
           result.put("format", Names.of(files.fileFormat))
           Reading.options(files.options, relation.catalogTable, result)
           if (relation.catalogTable.isEmpty) Reading.describe(files.location, files.dataSchema, result)
+          if (relation.isStreaming) result.set[ArrayNode]("named", Reading.texts(Streams.named(files.sparkSession.asInstanceOf[SparkSession])))
         case jdbc: JDBCRelation =>
           result.put("source", "jdbc")
           result.put("url", jdbc.jdbcOptions.url)

@@ -2,6 +2,7 @@ package org.apache.spark.sql.headgate
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import java.io.FileNotFoundException
+import java.util.UUID
 import org.apache.hadoop.fs.Path
 import scala.util.{Failure, Success, Try}
 
@@ -50,6 +51,21 @@ object Streams {
     // What Spark throws away with the query is a folder that it has just made.
     if (!write.deleteCheckpointOnStop) result.put("checkpoint", start.checkpoint.toString).put("resumed", start.resumed)
   }
+
+  /** The folders and patterns that the stream which runs on this thread was made of: its batches name files only.
+    *
+    * Its classes have other homes in other versions of Spark, so that they are found by name. Of what is not found nothing
+    * is said, and the files speak for themselves.
+    */
+  def named(session: SparkSession): Seq[String] = Try {
+    val id = UUID.fromString(session.sparkContext.getLocalProperty("sql.streaming.queryId"))
+    val query: AnyRef = session.sharedState.activeStreamingQueries.get(id)
+    val plan = query.getClass.getMethod("logicalPlan").invoke(query).asInstanceOf[LogicalPlan]
+    plan.collectLeaves().collect { case leaf: Product if Names.of(leaf).endsWith("StreamingExecutionRelation") => leaf.productElement(0).toString }
+      .filter(text => text.startsWith(SOURCE) && text.endsWith("]")).map(_.drop(SOURCE.length).dropRight(1))
+  }.getOrElse(Nil)
+
+  private val SOURCE = "FileStreamSource["
 
   /** Where a sink for files puts them. It keeps that to itself, but for its text. */
   private def path(sink: Table): Option[String] =

@@ -11,10 +11,10 @@ import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnaryExecNode}
 /** Whether what a plan was decided by still stands; each is equal to itself only. */
 class Standing(val holds: () => Boolean)
 
-/** The root of a frame in process that is planned once and would run by its first decision for ever.
+/** The root of a frame that is planned once and would run by its first decision for ever.
   *
-  * Spark makes frames of SQL in a way that cannot be followed, where they are not asked for through the session that
-  * was given out. Such a frame runs while its decision stands, and is refused after that, as rows of a program are.
+  * In process Spark makes frames of SQL in a way that cannot be followed, where they are not asked for through the session
+  * that was given out; through Connect it makes rows of texts that are parsed, which a view keeps. Such a frame runs while its decision stands, and is refused after that, as rows of a program are.
   */
 case class Unfollowed(child: LogicalPlan, standing: Standing) extends UnaryNode {
   override def output: Seq[Attribute] = child.output

@@ -13,7 +13,7 @@ import org.apache.spark.connect.proto.{AnalyzePlanResponse, ExecutePlanResponse,
 class UserCall[Request, Response](call: ServerCall[Request, Response], user: String) extends SimpleForwardingServerCall[Request, Response](call) {
   private var stopped = false
 
-  /** The execution that is asked about, if one is. */
+  /** The execution or the analysis that is asked about, by the name that `Limits` knows it by, if one is. */
   @volatile private[headgate] var operation = ""
 
   override def close(status: Status, trailers: Metadata): Unit = if (!stopped) Limits.reason(operation) match {

@@ -24,11 +24,11 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
     case Right(config: ConfigRequest) => DoorSettings.refusal(config).fold(super.onMessage(config.asInstanceOf[Request]))(refuse)
     case Right(analyse: AnalyzePlanRequest) => Limits.analyse(user).fold(admitted(analyse))(why => refuse(s"refused by the guard: $why"))
     case Right(execute: ExecutePlanRequest) =>
-      own.operation = execute.getOperationId
-      ConnectGuard.unwritable(user, execute).orElse(Limits.admit(user, execute))
+      own.operation = Limits.name(user, execute.getSessionId, execute.getOperationId)
+      ConnectGuard.unwritable(user, execute).orElse(Limits.admit(this, user, execute))
         .fold(super.onMessage(execute.asInstanceOf[Request]))(why => refuse(s"refused by the guard: $why"))
     case Right(reattach: ReattachExecuteRequest) =>
-      own.operation = reattach.getOperationId
+      own.operation = Limits.name(user, reattach.getSessionId, reattach.getOperationId)
       super.onMessage(reattach.asInstanceOf[Request])
     case Right(changed) => super.onMessage(changed.asInstanceOf[Request])
     case Left(why) => refuse(why)
@@ -53,7 +53,7 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
 
   /** A client that hangs up is heard of only when its plan was analysed: until then it counts. */
   private def over(): Unit = {
-    Limits.known(user, own.operation)
+    Limits.known(this)
     if (analyses) Limits.analysed(user)
     analyses = false
   }
@@ -102,11 +102,19 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
       Left(s"refused by the guard: the user_id `${claimed.getUserId}` is not the user of the token; leave it out, or unset SPARK_USER and USER")
     else try {
       ConnectGuard.open(user, message)
-      val own = message.toBuilder.setField(field, claimed.toBuilder.setUserId(user).build()).build()
+      val own = UserRequests.numbered(message.toBuilder.setField(field, claimed.toBuilder.setUserId(user).build()).build())
       Right(if (ConnectGuard.administers(user)) own else Places.hidden(own))
     } catch {
       case refusal: RefusedException => Left(refusal.getMessage)
       case error: Exception => Left(s"refused by the guard: the session cannot be opened (${error.getMessage})")
     }
+  }
+}
+
+object UserRequests {
+  /** An execution that a client gave no id gets one, as Spark would give it later: by this it is counted, and known if it is stopped. */
+  private def numbered(message: Message): Message = message match {
+    case execute: ExecutePlanRequest if execute.getOperationId.isEmpty => execute.toBuilder.setOperationId(UUID.randomUUID().toString).build()
+    case other => other
   }
 }
