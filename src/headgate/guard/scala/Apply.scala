@@ -156,7 +156,7 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
         new GroupSize(carried(group.get("need").asText), Option(group.get("row")).map(row => carried(row.asText)), aggregate.groupingExpressions)
       }
       val below = sizes.foldLeft(aggregate.child)((rows, size) => size.below(rows))
-      val extended = aggregate.copy(aggregateExpressions = aggregate.aggregateExpressions ++ sizes.flatMap(_.columns), child = below)
+      val extended = aggregate.copy(aggregateExpressions = aggregate.aggregateExpressions.map(GroupSize.tried) ++ sizes.flatMap(_.columns), child = below)
       Project(aggregate.output, GuardBarrier(Filter(sizes.map(_.enough).reduce(And), extended)))
     case _ => Build.broken(s"no groups in ${Names.of(plan)}")
   }
