@@ -154,3 +154,13 @@ def test_a_sum_that_is_too_large_is_null_where_there_are_enough(wages) -> None:
     policies = REST.replace("crew", "wages") + allowing("sum", 2, "much").replace("[crew]", "[wages]")
     ann = wages.session("ann", policies, tables=("wages",))
     assert rows(ann.sql("SELECT dept, sum(much) FROM wages GROUP BY dept")) == [("A", 1000), ("B", 2**62), ("C", None)]
+
+
+def test_rows_without_a_value_count_unless_the_policy_leaves_them_out(world) -> None:
+    """Of five people one has a bonus: a sum of it is that one's."""
+    people = [(number, "A", 7 if number == 1 else None) for number in range(5)]
+    world.table("paid", people, "id int, dept string, bonus int")
+    for where, found in (("id >= 0", [("A", 7)]), ("bonus IS NOT NULL", [])):
+        policies = (REST + allowing("sum", 5, "bonus", where)).replace("[crew]", "[paid]")
+        ann = world.session("ann", policies, tables=("paid",))
+        assert rows(ann.sql("SELECT dept, sum(bonus) FROM paid GROUP BY dept")) == found
