@@ -121,7 +121,9 @@ def test_a_frame_of_a_session_that_spark_finds_does_not_run_if_spark_chooses_row
     assert len(rows(frame.select("*"))) == 1, "what is made of it follows, and nothing was told yet"
 
 
-@pytest.mark.parametrize("look", [lambda frame: frame.explain(), lambda frame: frame.isEmpty(), lambda frame: frame.schema])
+@pytest.mark.parametrize(
+    "look", [lambda frame: frame.explain(), lambda frame: frame.isEmpty(), lambda frame: frame.schema]
+)
 def test_a_frame_over_rows_that_spark_chooses_runs_after_it_was_looked_at(team, look) -> None:
     frame = asking(team).sql(f"SELECT sum(salary) FROM {CHOSEN['limit']}")
     look(frame)
