@@ -284,6 +284,43 @@ def test_largest_values_are_not_subtracted_but_pinned(staff) -> None:
         ann.sql("SELECT max(salary) FROM staff WHERE id < 30").collect()
 
 
+LARGEST = "SELECT max(salary) FROM staff"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (LARGEST, "SELECT dept, max(salary) FROM staff GROUP BY dept"),
+        ("SELECT dept, max(salary) FROM staff GROUP BY dept", "SELECT site, max(salary) FROM staff GROUP BY site"),
+        ("SELECT max(salary) FROM staff WHERE id < 20", "SELECT max(salary) FROM staff WHERE id >= 18"),
+        ("SELECT min(salary) FROM staff WHERE dept = 'A'", "SELECT min(salary) FROM staff WHERE id < 10"),
+    ],
+    ids=["no group has the total's", "no department has the site's", "the two in both", "the four in both"],
+)
+def test_a_largest_value_that_only_few_rows_can_have_is_refused(staff, first, second) -> None:
+    """It is that of two classes, or of no other that was shown: what is left are those in both, or in none of them."""
+    for one, other in ((first, second), (second, first)):
+        ann = asking(staff)
+        ann.sql(one).collect()
+        with refused(SPENT):
+            ann.sql(other).collect()
+
+
+def test_a_largest_value_that_three_questions_leave_to_few_rows_is_refused(staff) -> None:
+    ann = asking(staff)
+    ann.sql("SELECT max(salary) FROM staff WHERE id < 22").collect()
+    ann.sql("SELECT max(salary) FROM staff WHERE id < 6 OR id > 14").collect()
+    with refused(SPENT):
+        ann.sql("SELECT max(salary) FROM staff WHERE id NOT IN (0, 6, 7, 8, 9, 22, 23, 24, 25)").collect()
+
+
+def test_largest_values_of_large_parts_are_answered(staff) -> None:
+    ann = asking(staff)
+    for keys in ("dept", "dept, site"):
+        assert rows(ann.sql(f"SELECT {keys}, max(salary) FROM staff WHERE id < 30 GROUP BY {keys}"))
+    assert rows(ann.sql("SELECT max(salary) FROM staff WHERE id < 30")) == [(129,)]
+
+
 def test_columns_and_users_are_apart_and_sessions_are_not(staff) -> None:
     changed = "SELECT sum(salary) FROM staff WHERE id < 30"
     users = {name: User(name, frozenset({"analyst"})) for name in ("ann", "zoe")}

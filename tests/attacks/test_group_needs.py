@@ -122,3 +122,45 @@ def test_the_least_of_different_values_is_the_least(crew) -> None:
     assert found == [("A", 100, 109), ("B", 101, 110), ("C", 102, 111)]
     free = crew.session("ann", REST + allowing("sum", 1), tables=("crew",))
     assert len(rows(free.sql("SELECT dept, sum(DISTINCT salary) FROM crew GROUP BY dept"))) == 4
+
+
+@pytest.fixture(scope="module")
+def wages(world):
+    """Two who earn 99999 together, two who earn 100001, and ten of department A; `much` is as many digits."""
+    people = [(1, "B", "50000", 2**62), (2, "B", "49999", 0), (3, "C", "50000", 2**62), (4, "C", "50001", 2**62)]
+    people += [(number, "A", "100", 100) for number in range(5, 15)]
+    made = world.spark.createDataFrame(people, "id int, dept string, pay string, much bigint")
+    written = made.selectExpr("id", "dept", "CAST(pay AS decimal(7, 2)) AS pay", "much")
+    written.coalesce(1).write.mode("overwrite").option("path", str(world.folder / "wages")).saveAsTable("wages")
+    return world
+
+
+@pytest.mark.parametrize(
+    "function", ["sum(CAST(pay AS decimal(38, 33)))", "avg(CAST(pay AS decimal(38, 30)))", "sum(much)"]
+)
+def test_a_sum_that_is_too_large_tells_nothing_of_a_group_that_is_too_small(wages, function) -> None:
+    """Whether two people together earn more than there are digits for is told by an error, if there is one."""
+    policies = REST.replace("crew", "wages") + allowing("sum, avg", 10, "pay, much").replace("[crew]", "[wages]")
+    for few in ("(1, 2)", "(3, 4)"):
+        ann = wages.session("ann", policies, tables=("wages",))
+        assert rows(ann.sql(f"SELECT {function} FROM wages WHERE id IN {few}")) == []
+    ann = wages.session("ann", policies, tables=("wages",))
+    found = rows(ann.sql(f"SELECT dept, {function} FROM wages GROUP BY dept"))
+    assert [row[0] for row in found] == ["A"]
+    assert float(found[0][1]) in (100, 1000)
+
+
+def test_a_sum_that_is_too_large_is_null_where_there_are_enough(wages) -> None:
+    policies = REST.replace("crew", "wages") + allowing("sum", 2, "much").replace("[crew]", "[wages]")
+    ann = wages.session("ann", policies, tables=("wages",))
+    assert rows(ann.sql("SELECT dept, sum(much) FROM wages GROUP BY dept")) == [("A", 1000), ("B", 2**62), ("C", None)]
+
+
+def test_rows_without_a_value_count_unless_the_policy_leaves_them_out(world) -> None:
+    """Of five people one has a bonus: a sum of it is that one's."""
+    people = [(number, "A", 7 if number == 1 else None) for number in range(5)]
+    world.table("paid", people, "id int, dept string, bonus int")
+    for where, found in (("id >= 0", [("A", 7)]), ("bonus IS NOT NULL", [])):
+        policies = (REST + allowing("sum", 5, "bonus", where)).replace("[crew]", "[paid]")
+        ann = world.session("ann", policies, tables=("paid",))
+        assert rows(ann.sql("SELECT dept, sum(bonus) FROM paid GROUP BY dept")) == found

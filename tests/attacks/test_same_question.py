@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from guarded import drained, refused, rows
+from guarded import as_spark_finds, drained, refused, rows
 
 from headgate.guard import Settings
 
@@ -79,6 +79,66 @@ def test_rows_that_spark_chooses_are_never_the_same_question(team, form) -> None
     ann.sql(query).collect()
     with refused(APART):
         ann.sql(query).collect()
+
+
+def _as_pandas(frame):
+    return frame.toPandas()
+
+
+def _last(frame):
+    return frame.tail(1)
+
+
+def _worked_on(frame):
+    return frame.rdd.map(tuple).collect()
+
+
+def _kept(frame):
+    return frame.persist().collect()
+
+
+@pytest.mark.parametrize("again", [rows, _as_pandas, _worked_on, _kept, _last])
+@pytest.mark.parametrize("form", CHOSEN)
+def test_one_frame_is_another_question_each_time_it_runs_if_spark_chooses_rows(team, form, again) -> None:
+    frame = asking(team).sql(f"SELECT sum(salary), count(id) FROM {CHOSEN[form]}")
+    assert len(rows(frame)) == 1
+    with pytest.raises(Exception, match=f"{APART}|collected once"):
+        again(frame)
+
+
+def test_rows_that_spark_chooses_are_not_worked_on_by_a_program(team) -> None:
+    """Spark runs an RDD without asking the frame that it was made of."""
+    frame = asking(team).sql(f"SELECT sum(salary) FROM {CHOSEN['limit']}")
+    with pytest.raises(Exception, match="collected once"):
+        frame.rdd.map(tuple).collect()
+
+
+def test_a_frame_of_a_session_that_spark_finds_does_not_run_if_spark_chooses_rows(team) -> None:
+    ann = asking(team)
+    frame = as_spark_finds(ann).sql(f"SELECT sum(salary) FROM {CHOSEN['limit']}")
+    with refused("through the session that was given out"):
+        frame.collect()
+    assert len(rows(frame.select("*"))) == 1, "what is made of it follows, and nothing was told yet"
+
+
+@pytest.mark.parametrize(
+    "look", [lambda frame: frame.explain(), lambda frame: frame.isEmpty(), lambda frame: frame.schema]
+)
+def test_a_frame_over_rows_that_spark_chooses_runs_after_it_was_looked_at(team, look) -> None:
+    frame = asking(team).sql(f"SELECT sum(salary) FROM {CHOSEN['limit']}")
+    look(frame)
+    assert len(rows(frame)) == 1
+
+
+def test_rows_that_spark_chooses_may_be_kept_as_they_are(team) -> None:
+    kept = asking(team).sql(f"SELECT sum(salary) FROM {CHOSEN['limit']}").localCheckpoint()
+    assert rows(kept) == rows(kept) != []
+
+
+def test_a_frame_over_the_same_rows_runs_as_often_as_wanted(team) -> None:
+    frame = asking(team).sql("SELECT dept, sum(salary) FROM team GROUP BY dept")
+    assert rows(frame) == rows(frame)
+    assert len(_worked_on(frame)) == 3
 
 
 def in_zones(ann, query: str):

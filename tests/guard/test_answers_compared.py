@@ -60,6 +60,18 @@ def test_property_no_combination_of_answers_tells_of_few_rows(atoms: list[Atom])
 
 
 @given(some_atoms())
+def test_property_a_largest_value_is_pinned_to_few_rows_if_some_row_that_has_it_is(atoms: list[Atom]) -> None:
+    """Each row has the largest of all values in turn: then it can only be a row of the classes that show it."""
+    need = needed(atoms)
+    table = shown(atoms, need)
+    sizes = np.array([atom.size for atom in atoms])
+    candidates = [sizes[(table == table[:, [place]]).all(axis=0)].sum() for place in range(len(atoms))]
+    told = table.sum(axis=0) > 0
+    found = any(told[place] and rows < need for place, rows in enumerate(candidates))
+    assert reveals(atoms, extremes=range(ANSWERS)) == found
+
+
+@given(some_atoms())
 def test_property_one_answer_alone_tells_nothing(atoms: list[Atom]) -> None:
     assert not reveals(atoms, summed=[0], extremes=[1])
 
@@ -108,6 +120,29 @@ def test_a_largest_value_of_few_more_rows_tells_of_them() -> None:
     assert not reveals(atoms, summed=[0, 1])
     assert reveals(atoms, extremes=[0, 1])
     assert not reveals(atoms, summed=[0], extremes=[1])
+
+
+@pytest.mark.parametrize(
+    ("atoms", "told"),
+    [
+        ([((0, 0), 9), ((0, 1), 9)], False),
+        ([((0, 0), 9), ((0, 1), 9), ((0, 2), 4)], True),
+        ([((0, OUTSIDE), 9), ((0, 0), 4), ((OUTSIDE, 0), 9)], True),
+        ([((0, OUTSIDE), 9), ((OUTSIDE, 0), 9), ((OUTSIDE, OUTSIDE), 1)], False),
+        ([((0, 0), 5), ((0, 1), 5), ((1, 0), 5), ((1, 1), 5)], False),
+        ([((0, 0), 5), ((0, 1), 5), ((1, 0), 5), ((1, 1), 4)], True),
+    ],
+    ids=["groups", "a group that was not shown", "few in common", "nothing of it told", "two keys", "few with both"],
+)
+def test_a_largest_value_is_of_the_classes_that_have_it(atoms, told) -> None:
+    assert reveals([atom(*one) for one in atoms], extremes=[0, 1]) is told
+
+
+def test_a_minimum_of_few_rows_makes_no_maximum_of_them() -> None:
+    """Three rows are in one maximum and not in the other; that there may be a minimum of two tells nothing of that."""
+    few = [Atom((0, 0, OUTSIDE), 9, (5, 5, 0)), Atom((0, OUTSIDE, 0), 3, (5, 0, 2))]
+    assert reveals(few, extremes=[0, 1, 2])
+    assert reveals(few, extremes=[0, 1])
 
 
 def test_a_function_that_is_not_known_is_taken_for_everything() -> None:

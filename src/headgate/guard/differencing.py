@@ -8,11 +8,13 @@ behind it, it tells of them: the total less all the groups that were shown is th
 Sums and means can be subtracted with any factors, so what can be got is the span of the classes. If it has something
 that only concerns atoms with fewer rows than they need, there is a combination in which nothing of the larger atoms is
 left; rational row reduction finds out. Several small atoms together may be large enough after all; that is refused as
-well. So can counts, of each other. Minima, maxima and the like cannot be subtracted, but one class may have few rows
-that another has not.
+well. So can counts, of each other. Minima, maxima and the like cannot be subtracted, but compared: the row that has the
+largest value is in the classes that have it for their maximum, and in no other. That is one atom, any of them, and so
+each must have as many rows as it needs.
 
 How many rows an atom needs may differ from row to row, and from function to function: then the most lenient of those
-that were asked decides, as it would tell the same if it were asked for nothing else.
+that were asked decides, as it would tell the same if it were asked for nothing else. A minimum does not tell what a
+maximum tells; of these the strictest decides.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ _PRIME = (1 << 127) - 1
 """Row reduction modulo a prime this large is that of rationals."""
 
 _Vector = dict[tuple[int, int], int]
+_Column = tuple[tuple[int, int], ...]
 
 
 def kinds_of(privilege: str) -> list[str]:
@@ -78,9 +81,11 @@ def reveals(atoms: Sequence[Atom], *, summed: Sequence[int] = (), extremes: Sequ
     True
     >>> reveals([Atom((0, 0), 9, (5, 5)), Atom((0, OUTSIDE), 6, (5, 0))], summed=[0, 1])
     False
+    >>> reveals([Atom((0, 0), 9, (5, 5)), Atom((0, 1), 9, (5, 5)), Atom((0, OUTSIDE), 1, (5, 0))], extremes=[0, 1])
+    True
     """
     shown = _shown(atoms)
-    return _subtracted(shown, summed) or _left_over(shown, extremes)
+    return _subtracted(shown, summed) or _pinned(shown, extremes)
 
 
 def _shown(atoms: Iterable[Atom]) -> list[Atom]:
@@ -114,14 +119,18 @@ def _subtracted(atoms: Iterable[Atom], answers: Sequence[int]) -> bool:
 
 def _merged(atoms: Iterable[Atom], answers: Sequence[int]) -> list[tuple[_Vector, bool]]:
     """Each atom as a column of the matrix with a row for every class, and whether it has as many rows as it needs."""
-    sizes: Counter[tuple[tuple[int, int], ...]] = Counter()
-    needs: Counter[tuple[tuple[int, int], ...]] = Counter()
+    sizes: Counter[_Column] = Counter()
+    needs: Counter[_Column] = Counter()
     for atom in atoms:
-        classes = ((answer, atom.classes[answer]) for answer in answers)
-        column = tuple(one for one in classes if one[1] != OUTSIDE)
+        column = _column(atom, answers)
         sizes[column] += atom.size
         needs[column] = max(needs[column], atom.need(answers))
     return [(dict.fromkeys(column, 1), size >= needs[column]) for column, size in sizes.items()]
+
+
+def _column(atom: Atom, answers: Iterable[int]) -> _Column:
+    """The shown classes that an atom is in."""
+    return tuple((answer, atom.classes[answer]) for answer in answers if atom.classes[answer] != OUTSIDE)
 
 
 def _reduced(vector: Mapping[tuple[int, int], int], basis: Mapping[tuple[int, int], _Vector]) -> _Vector:
@@ -145,28 +154,18 @@ def _scaled(vector: _Vector, pivot: tuple[int, int]) -> _Vector:
     return {place: value * inverse % _PRIME for place, value in vector.items()}
 
 
-def _left_over(atoms: Sequence[Atom], answers: Sequence[int]) -> bool:
-    """Whether a class has few rows, but some, that a class of another answer has not."""
-    return any(
-        0 < size < need
-        for one in answers
-        for other in answers
-        if one != other
-        for size, need in _without(atoms, one, other)
-    )
+def _pinned(atoms: Iterable[Atom], answers: Sequence[int]) -> bool:
+    """Whether a largest value could be known for that of few rows: of those in the same classes of all answers.
 
-
-def _without(atoms: Iterable[Atom], one: int, other: int) -> Iterable[tuple[int, int]]:
-    """For classes of two answers that have rows in common: how many rows the first has besides, and needs."""
-    sizes: Counter[int] = Counter()
-    needs: Counter[int] = Counter()
-    common: Counter[tuple[int, int]] = Counter()
+    Values are taken to differ, as sums of money mostly do. Where the largest is that of two classes it is of a row in
+    both, and of none in a class whose largest is smaller. A total beside groups of which one was not shown, and groups
+    by one key beside groups by another, are refused if few rows are left over, or in common. A total and its groups,
+    or groups and their parts, are not, while all of them were large enough to be shown.
+    """
+    sizes: Counter[_Column] = Counter()
+    needs: Counter[_Column] = Counter()
     for atom in atoms:
-        mine = atom.classes[one]
-        if mine != OUTSIDE:
-            sizes[mine] += atom.size
-            needs[mine] = max(needs[mine], atom.needs[one])
-            if atom.classes[other] != OUTSIDE:
-                common[mine, atom.classes[other]] += atom.size
-    for (mine, _), size in common.items():
-        yield sizes[mine] - size, needs[mine]
+        column = _column(atom, answers)
+        sizes[column] += atom.size
+        needs[column] = max([needs[column], *(atom.needs[answer] for answer, _ in column)])
+    return any(size < needs[column] for column, size in sizes.items())

@@ -25,6 +25,8 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
   /** Common table expressions whose columns have the ids they had. Definitions come before what refers to them. */
   private val untouched = mutable.Set.empty[Long]
   private var fenced = true
+  /** Whether something may be NULL of which Spark knew that it never is. */
+  private var loosened = recipe.path("nulled").size() > 0 || recipe.path("quiet").size() > 0
   private val quiet = new Quiet(ids("quiet"), numbers)
 
   def apply(plan: LogicalPlan): LogicalPlan = {
@@ -33,7 +35,8 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
     if (Apply.parts.forall(recipe.get(_).isEmpty)) plan else {
       fenced = recipe.get("guards").isEmpty || Telling.in(plan)
       val (changed, renamed) = visit(plan)
-      val made = plain(plan, changed, renamed)
+      val kept = plain(plan, changed, renamed)
+      val made = if (loosened) Nullable(kept) else kept
       if (plan.isInstanceOf[Tail]) Apply.tailed(made) else made
     }
   }
@@ -92,7 +95,9 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
   /** A reference to a common table expression, or a recursive one, with new ids: its columns may be guarded ones now. */
   private def instance(before: LogicalPlan, after: LogicalPlan): (LogicalPlan, Renamed) = after match {
     case relation: MultiInstanceRelation =>
-      val fresh = relation.newInstance()
+      val copied = relation.newInstance()
+      // It has its own list of columns, which says what the definition's were when it was analysed.
+      val fresh = if (copied.output.forall(_.nullable)) copied else Project(copied.output.map(Apply.perhapsNull), copied)
       (fresh, before.output.zip(fresh.output).map { case (old, now) => old.exprId -> now }.toMap)
     case other =>
       val fresh = Project(other.output.map(one => Alias(one, one.name)(qualifier = one.qualifier)), other)
@@ -156,7 +161,7 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
         new GroupSize(carried(group.get("need").asText), Option(group.get("row")).map(row => carried(row.asText)), aggregate.groupingExpressions)
       }
       val below = sizes.foldLeft(aggregate.child)((rows, size) => size.below(rows))
-      val bare = new BareGroups(aggregate)
+      val bare = new BareGroups(aggregate.copy(aggregateExpressions = aggregate.aggregateExpressions.map(GroupSize.tried)))
       val groups = aggregate.copy(aggregateExpressions = bare.columns ++ sizes.flatMap(_.columns), child = below)
       Project(bare.asked, GuardBarrier(Filter(sizes.map(_.enough).reduce(And), groups)))
     case _ => Build.broken(s"no groups in ${Names.of(plan)}")
@@ -170,6 +175,7 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
     val columns = wanted.path("cells").elements().asScala.map { cell =>
       plan.output.find(one => numbers(one.exprId) == cell.get(0).asLong).getOrElse(Build.broken(s"no column ${cell.get(0)}")) -> cell.get(1)
     }.toSeq
+    loosened ||= columns.exists(!_._1.nullable)
     val (leaf, raw) = Apply.underNewIds(plan, columns.map(_._1))
     val build = new Build(plan.output.map(one => numbers(one.exprId) -> raw.getOrElse(one.exprId, one)).toMap)
     val rows = Option(wanted.get("where")).map(term => Filter(Unskippable.in(build(term), before), leaf)).getOrElse(leaf)
@@ -237,6 +243,9 @@ object Apply {
       (relation.copy(output = relation.output.map(one => raw.getOrElse(one.exprId, one))), raw)
     case other => (other, Map.empty)
   }
+
+  private def perhapsNull(column: Attribute): NamedExpression =
+    if (column.nullable) column else Alias(KnownNullable(column), column.name)(qualifier = column.qualifier, explicitMetadata = Some(column.metadata))
 
   private val byPlace = Set("CTERelationRef", "UnionLoop", "UnionLoopRef")
 

@@ -12,8 +12,10 @@ import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession}
 import org.apache.spark.sql.execution.{CommandExecutionMode, LogicalRDD, QueryExecution, SparkPlan, SQLExecution, SQLExecutionRDD}
 import org.apache.spark.sql.internal.SessionState
 
-/** What was decided on a plan, by which guard; the plan goes by the digest of its description. */
-case class Decision(guard: String, digest: String, recipe: String)
+/** What was decided on a plan, by which guard; the plan goes by the digest of its description. It runs but `once` if it
+  * tells of groups of rows that may be others the next time: then it is another question.
+  */
+case class Decision(guard: String, digest: String, recipe: String)(val once: Boolean = false)
 
 /** How a frame of a guarded session in process runs, however often: by what is decided when it runs.
   *
@@ -29,6 +31,8 @@ class Followed(session: SparkSession, asked: LogicalPlan, mode: CommandExecution
   private var settings: Map[String, String] = Map.empty
   private var later: Option[Followed] = None
   private var action: Option[String] = None
+  /** The action that the plan ran for. */
+  private var ran: Option[String] = None
   @volatile private var asking: Option[Thread] = None
 
   /** Notes what the plan was decided by, which happens when this is asked for first. */
@@ -53,7 +57,9 @@ class Followed(session: SparkSession, asked: LogicalPlan, mode: CommandExecution
   // INVARIANT: not kept, as Spark would do. Rows that were asked for before are those that were allowed then.
   override def toRdd: RDD[InternalRow] = of { last =>
     val rows = new SQLExecutionRDD(last.planned.execute(), session.sessionState.conf)
-    new FollowedRows(rows, () => last.decision.exists(Hook.alike(session, commandExecuted, _)))
+    // Nobody is asked when rows that a program has run again: those of a plan that runs once are kept by Spark's action.
+    if (last.once && running.isEmpty) throw FollowedRows.others
+    new FollowedRows(rows, () => last.decision.exists(Hook.alike(session, commandExecuted, _)) && (!last.once || last.ran == action))
   }
 
   private def optimized: LogicalPlan = super.optimizedPlan
@@ -71,17 +77,24 @@ class Followed(session: SparkSession, asked: LogicalPlan, mode: CommandExecution
     }
   }
 
+  private def once: Boolean = decision.exists(_.once)
+
+  private def running: Option[String] = Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
+
   private def stands(runs: Boolean): Boolean = settings == session.sessionState.conf.getAllConfs && decision.exists(Hook.stands(_, runs))
 
   /** Looked at once for each action, which asks for its plan several times. */
   private def latest: Followed = synchronized {
-    val now = Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
+    val now = running
     if (now.isEmpty || now != action) {
       action = now
       val last = later.getOrElse(this)
-      if (last.begun && !last.stands(runs = now.isDefined)) later = Some(new Followed(session, commandExecuted, CommandExecutionMode.SKIP))
+      val told = last.once && now.isDefined && last.ran.exists(!now.contains(_))
+      if (last.begun && (told || !last.stands(runs = now.isDefined))) later = Some(new Followed(session, commandExecuted, CommandExecutionMode.SKIP))
     }
-    later.getOrElse(this)
+    val last = later.getOrElse(this)
+    if (now.isDefined) last.ran = now
+    last
   }
 }
 
@@ -117,6 +130,7 @@ object FollowedRows {
   }
 
   def refused: RefusedException = Hook.refused("policies have changed since these rows were asked for; make the frame again")
+  def others: RefusedException = Hook.refused("these groups may be of other rows each time they are computed, so that they are collected once")
 }
 
 object Followed {

@@ -64,6 +64,18 @@ class GroupSize(need: Attribute, row: Option[Attribute], keys: Seq[Expression]) 
 }
 
 object GroupSize {
+  /** What is computed of groups, such that a sum for which there is no room is NULL, and so is a mean of it.
+    *
+    * INVARIANT: an aggregate raises no error, as it goes through all groups before those that are too small are left out.
+    */
+  def tried(column: NamedExpression): NamedExpression = column.transform {
+    case sum: Sum => alike(sum, TrySumExpressionBuilder.build("try_sum", Seq(sum.child)))
+    case mean: Average => alike(mean, TryAverageExpressionBuilder.build("try_avg", Seq(mean.child)))
+  }.asInstanceOf[NamedExpression]
+
+  private def alike(one: Expression, now: Expression): Expression =
+    if (now.dataType == one.dataType) now else Build.broken(s"${one.prettyName} is of another type if it is tried")
+
   private val seeds = new SecureRandom()
   /** Room for any number of 64 bits, and for how often a tuple may be repeated. */
   private val NUMBER = DecimalType(20, 0)

@@ -152,15 +152,17 @@ object Hook {
     if (binding.apart && !FollowedRows.stand(plan)) throw FollowedRows.refused
     val zone = Zones.of(binding)
     val patient = Zones.in(zone, stoppable(binding, Patterns(Asking.by(binding.user, plan))))
-    Releases.check(session, binding, recipe, patient, numbers).foreach(why => throw refused(why))
+    val keeps = Followed.missed(session) || kept(binding, plan)
+    val once = Releases.check(session, binding, recipe, patient, numbers, stays = keeps && Unfollowed.stays(plan)).fold(why => throw refused(why), identity)
     try {
       val guarded = Zones.folders(zone, new Apply(recipe, numbers)(patient))
       // Tasks of users take turns, however many of them one user has waiting.
       if (binding.apart) session.sparkContext.setLocalProperty("spark.scheduler.pool", binding.user)
       took.add(System.nanoTime() - start)
       if (took.size() > 10000) took.poll()
-      noted.set(decision)
-      if (Followed.missed(session) || kept(binding, plan)) Unfollowed(session, plan, decision, guarded) else guarded
+      val made = decision.copy()(once)
+      noted.set(made)
+      if (keeps) Unfollowed(session, plan, made, guarded) else guarded
     } catch {
       case refusal: RefusedException => throw refusal
       case error: Exception => throw refused(s"the decision cannot be applied to this plan (${error.getMessage})")
@@ -184,7 +186,7 @@ object Hook {
       parts.init.foreach(decisions.decide(guard, letter, _, false, false))
       decisions.decide(guard, letter, parts.last, true, runs)
     }
-    (Decision(guard, digest, text), json.readTree(text))
+    (Decision(guard, digest, text)(), json.readTree(text))
   }
 
   /** The last decision that this thread has planned by. */

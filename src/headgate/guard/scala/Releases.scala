@@ -29,8 +29,13 @@ case class Question(
     settings: Map[String, String] = Map.empty,
     other: Option[Any] = None) {
   def comparable: Boolean = other.isEmpty && !streaming
+  /** Whether it may be about other rows the next time. */
+  def moving: Boolean = other.exists(_.isInstanceOf[Moving])
   def sameRows(that: Question): Boolean = copy(kinds = Set.empty) == that.copy(kinds = Set.empty)
 }
+
+/** INVARIANT: what may be about other rows the next time is not the same as anything, not even as itself. */
+final class Moving
 
 /** What users have been told about groups of rows, so that answers are not subtracted from each other.
   *
@@ -45,9 +50,12 @@ object Releases {
   private val locks = new ConcurrentHashMap[(String, String), Object]()
   private val columns = new ConcurrentHashMap[String, ExprId]()
 
-  /** Why the plan would tell too much together with what its user was told before; else it is noted as told. */
-  def check(session: SparkSession, binding: Binding, recipe: JsonNode, plan: LogicalPlan, numbers: Numbers): Option[String] =
-    if (recipe.path("releases").isEmpty) None
+  /** Why the plan would tell too much together with what its user was told before; else it is noted as told, and the
+    * answer is whether it is told once only: the same plan may tell of other rows when it runs again. One that `stays` is
+    * not asked about when it does.
+    */
+  def check(session: SparkSession, binding: Binding, recipe: JsonNode, plan: LogicalPlan, numbers: Numbers, stays: Boolean): Either[String, Boolean] =
+    if (recipe.path("releases").isEmpty) scala.util.Right(false)
     else locks.computeIfAbsent((binding.guard, binding.user), _ => new Object).synchronized {
       val nodes = nodesOf(plan)
       val now = mutable.Map.empty[Key, Vector[Question]]
@@ -60,11 +68,12 @@ object Releases {
           val (questions, differs) = joined(now.getOrElse(key, told.getOrDefault(key, Vector.empty)), asked)
           now(key) = questions
           val problem = if (differs) problemOf(session, binding, release.get("least").asInt, leaf, questions) else None
-          problem.map(text => s"this and what was asked before about `${key._3}` $text; ask with the same conditions and groups, or about larger parts")
+          if (stays && asked.moving) Some(s"groups of `${key._3}` that may be of other rows each time are asked for through the session that was given out")
+          else problem.map(text => s"this and what was asked before about `${key._3}` $text; ask with the same conditions and groups, or about larger parts")
         }
       }.nextOption()
       if (refusal.isEmpty) now.foreach { case (key, questions) => told.put(key, questions) }
-      refusal
+      refusal.toLeft(now.values.exists(_.exists(_.moving)))
     }
 
   /** What is wrong with a question that is many, whatever was asked before: their answers could be subtracted. */
@@ -156,8 +165,7 @@ object Releases {
         val settings = if ((keys ++ where).forall(Steady.settled)) Map.empty[String, String] else Steady.settings(session, ordered = false)
         Question((where.map(cells) ++ rows).map(named).toSet, keys.map(cells).map(named).toSet, kinds, leaf.isStreaming, named(need), extent.get, settings)
       case _ if leaf.isStreaming => Question(Set.empty, Set.empty, kinds, true, other = Some(session.sparkContext.getLocalProperty("sql.streaming.queryId")))
-      // INVARIANT: what may be about other rows the next time is not the same as anything, not even as itself.
-      case _ if !steady => Question(Set.empty, Set.empty, kinds, false, other = Some(new Object))
+      case _ if !steady => Question(Set.empty, Set.empty, kinds, false, other = Some(new Moving))
       case _ => Question(Set.empty, Set.empty, kinds, false, settings = Steady.settings(session, ordered = true), other = Some(node.canonicalized))
     }
   }

@@ -25,11 +25,11 @@ case class Unfollowed(child: LogicalPlan, standing: Standing) extends UnaryNode 
 
 object Unfollowed {
   /** The guarded plan of what was asked, such that it runs only while the decision on it stands. */
-  def apply(session: SparkSession, asked: LogicalPlan, decision: Decision, guarded: LogicalPlan): LogicalPlan = asked match {
-    // Spark runs commands when it makes their frames, once.
-    case _: Command | _: CommandResult => guarded
-    case _ => Unfollowed(guarded, new Standing(() => Hook.alike(session, asked, decision)))
-  }
+  def apply(session: SparkSession, asked: LogicalPlan, decision: Decision, guarded: LogicalPlan): LogicalPlan = 
+    if (stays(asked)) Unfollowed(guarded, new Standing(() => Hook.alike(session, asked, decision))) else guarded
+
+  /** Whether a plan may run again. Spark runs commands when it makes their frames, once. */
+  def stays(asked: LogicalPlan): Boolean = !asked.isInstanceOf[Command] && !asked.isInstanceOf[CommandResult]
 }
 
 case class UnfollowedExec(child: SparkPlan, standing: Standing) extends UnaryExecNode {
