@@ -344,7 +344,7 @@ def test_a_stream_goes_on_and_is_not_compared(staff, tmp_path) -> None:
     ann = asking(staff, settings=Settings(writable=(str(tmp_path),)))
     stream = ann.readStream.table("staff").groupBy("site").sum("salary")
     sink = stream.writeStream.format("memory").queryName("sums").outputMode("complete")
-    drained(sink.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start())
+    drained(sink.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True).start())
     assert len(rows(ann.sql("SELECT * FROM sums"))) == 2
     with refused("cannot be compared"):
         ann.sql(TOTAL).collect()
