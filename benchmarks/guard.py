@@ -30,7 +30,7 @@ from typing import Any
 
 from guarding.planning import known_cost, planning, rules
 from guarding.runs import differing, measure, ratios, slowdown, warm_up
-from guarding.second_look import second_look
+from guarding.second_look import PATIENCE, second_look
 from guarding.sessions import generated, opened, started, tpcds
 from headgate.guard import gateway
 from measuring.processes import apart
@@ -46,6 +46,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, help="least measured runs of each query and kind; 4, or 2 with --quick")
     parser.add_argument("--queries", help="numbers of queries, with commas between; all, or twelve with --quick")
     parser.add_argument("--processes", type=int, help="for a second look; 3, or 1 with --quick")
+    parser.add_argument("--patience", type=float, help=f"seconds for a query in each of these; {PATIENCE:g}")
     parser.add_argument("--again", action="store_true", help="nothing but a second look at the queries")
     parser.add_argument("--data", type=Path, help="a folder to keep the data in, for another run")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -65,7 +66,7 @@ def main() -> None:
         if not options.again:
             report |= apart(first_look, data, texts, partitions, turns)
             texts = {number: texts[number] for number in report["to look at again"]}
-        report["second look"] = second_look(data, texts, partitions, 2 * turns, processes)
+        report["second look"] = second_look(data, texts, partitions, 2 * turns, processes, options.patience or PATIENCE)
     print(json.dumps(report, indent=2) if options.json else text_of(report))
 
 

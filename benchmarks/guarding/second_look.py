@@ -30,12 +30,14 @@ WARM = 3
 """Turns, and twice as many of what is short."""
 
 
-def second_look(data: Path, texts: dict[int, str], partitions: int, turns: int, processes: int) -> dict[str, Any]:
+def second_look(
+    data: Path, texts: dict[int, str], partitions: int, turns: int, processes: int, patience: float
+) -> dict[str, Any]:
     """What new runs say of these queries, and of which of them a difference of more than 5 % is left."""
     looks = []
     for place in range(processes if texts else 0):
         print(f"second look: process {place + 1} of {processes}", file=sys.stderr, flush=True)
-        looks.append(apart(_look, data, texts, partitions, turns))
+        looks.append(apart(_look, data, texts, partitions, turns, patience))
     seconds = {number: [runs[number] for runs, _ in looks] for number in texts}
     work = {number: [runs[number] for _, runs in looks] for number in texts}
     found = {number: _figures(seconds[number], work[number]) for number in texts}
@@ -54,13 +56,13 @@ def second_look(data: Path, texts: dict[int, str], partitions: int, turns: int, 
     }
 
 
-def _look(data: Path, texts: dict[int, str], partitions: int, turns: int) -> tuple[Runs, Runs]:
+def _look(data: Path, texts: dict[int, str], partitions: int, turns: int, patience: float) -> tuple[Runs, Runs]:
     with started(data, partitions) as spark:
         sessions = opened(spark, generated(data, 0))
         # Java makes good code of what it has seen thousands of times; with a few queries the planner is not that warm.
         planning(sessions, texts, max(PLANNED, 3 * PLANNED // len(texts)))
         warm_up(sessions["plain"], texts)
-        return measure(sessions, texts, turns, warm=WARM, patience=PATIENCE)
+        return measure(sessions, texts, turns, warm=WARM, patience=patience)
 
 
 def _figures(seconds: Sequence[Rounds], work: Sequence[Rounds]) -> dict[str, Any]:
