@@ -246,7 +246,12 @@ def test_options_of_a_table_choose_a_part_of_it(team) -> None:
 def streamed(ann, path: str, folder, **options: str):
     source = ann.readStream.schema("id int, dept string, salary int").options(**options).parquet(path)
     sink = source.groupBy().sum("salary").writeStream.format("memory").queryName(f"told_{folder.name}")
-    return sink.outputMode("complete").option("checkpointLocation", str(folder / "state")).trigger(availableNow=True).start()
+    return (
+        sink.outputMode("complete")
+        .option("checkpointLocation", str(folder / "state"))
+        .trigger(availableNow=True)
+        .start()
+    )
 
 
 @pytest.mark.parametrize("option", ["maxFilesPerTrigger", "maxBytesPerTrigger"])
