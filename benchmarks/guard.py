@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, help="TPC-DS scale factor; 1, or 0.1 with --quick")
     parser.add_argument("--turns", type=int, help="least measured runs of each query and kind; 4, or 2 with --quick")
     parser.add_argument("--queries", help="numbers of queries, with commas between; all, or twelve with --quick")
-    parser.add_argument("--processes", type=int, help="for a second look; 3, or 1 with --quick")
+    parser.add_argument("--processes", type=int, help="for a second look, if any; 3, or 1 with --quick")
     parser.add_argument("--patience", type=float, help=f"seconds for a query in each of these; {PATIENCE:g}")
     parser.add_argument("--again", action="store_true", help="nothing but a second look at the queries")
     parser.add_argument("--data", type=Path, help="a folder to keep the data in, for another run")
@@ -53,7 +53,7 @@ def main() -> None:
     options = parser.parse_args()
     scale = options.scale or (0.1 if options.quick else 1)
     turns = options.turns or (2 if options.quick else 4)
-    processes = options.processes or (1 if options.quick else 3)
+    processes = (1 if options.quick else 3) if options.processes is None else options.processes
     partitions = 2 if options.quick else 8
     texts = tpcds.queries()
     if options.quick or options.queries:
@@ -66,7 +66,10 @@ def main() -> None:
         if not options.again:
             report |= apart(first_look, data, texts, partitions, turns)
             texts = {number: texts[number] for number in report["to look at again"]}
-        report["second look"] = second_look(data, texts, partitions, 2 * turns, processes, options.patience or PATIENCE)
+        if processes:
+            report["second look"] = second_look(
+                data, texts, partitions, 2 * turns, processes, options.patience or PATIENCE
+            )
     print(json.dumps(report, indent=2) if options.json else text_of(report))
 
 
@@ -113,7 +116,7 @@ def first_look(data: Path, texts: dict[int, str], partitions: int, turns: int) -
 
 def text_of(report: dict[str, Any]) -> str:
     lines = _first(report) if "queries" in report else []
-    return "\n".join(lines + _second(report["second look"]))
+    return "\n".join(lines + (_second(report["second look"]) if "second look" in report else []))
 
 
 def _first(report: dict[str, Any]) -> list[str]:
