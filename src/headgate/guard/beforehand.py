@@ -21,7 +21,7 @@ from headgate.guard.reading import (
 )
 from headgate.guard.settings import Settings
 from headgate.guard.streams import unwritable_as_asked
-from headgate.guard.vocabulary import AGGREGATE_FUNCTIONS, RANKING, ROW_EXPRESSIONS
+from headgate.guard.vocabulary import FUNCTIONS
 from headgate.model.subject import User
 
 CARRYING = frozenset(("parquet", "orc", "avro", "text", "binaryfile"))
@@ -63,8 +63,9 @@ def unresolvable(text: str, objects: Objects, may_choose: MayChoose, user: User,
 
 
 def _unknown(functions: Iterable[str]) -> Iterator[str]:
-    known = ROW_EXPRESSIONS | RANKING | AGGREGATE_FUNCTIONS | _BECOMING
-    return (f"`{one}` is not among the functions that the guard understands" for one in functions if one not in known)
+    for one in functions:
+        if one not in FUNCTIONS and one not in _BECOMING:
+            yield f"`{one}` is not among the functions that the guard understands"
 
 
 def _objections(reading: Reading, objects: Objects, may_choose: MayChoose) -> Iterator[str]:

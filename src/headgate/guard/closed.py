@@ -17,11 +17,10 @@ from headgate.guard.vocabulary import (
     ADMINISTRATORS_ONLY,
     AGGREGATE_FUNCTIONS,
     COMMANDS,
+    FUNCTIONS,
     GOVERNED,
     HANDING_OVER,
     NODES,
-    RANKING,
-    ROW_EXPRESSIONS,
     SINKS,
     STREAM_START,
     WRITES,
@@ -130,7 +129,7 @@ class _Check:
         if one.name in ("PythonUDF", "ScalaUDF"):
             if one.users_own and not self.settings.function_granted(self.user, one.label):
                 yield f"the function `{one.label or 'unnamed'}` is the user's own; it has to be granted by name"
-        elif one.name not in ROW_EXPRESSIONS and one.name not in RANKING and one.name not in AGGREGATE_FUNCTIONS:
+        elif one.name not in FUNCTIONS:
             yield f"`{one.name}` is not among the functions that the guard understands"
 
 

@@ -304,6 +304,7 @@ ROW_EXPRESSIONS = frozenset(
 """Expressions that compute one value from one row."""
 
 AGGREGATE_FUNCTIONS = frozenset(FUSING) | COMPUTING | SHOWING
+FUNCTIONS = ROW_EXPRESSIONS | RANKING | AGGREGATE_FUNCTIONS
 
 
 def privileges_of(function: str) -> tuple[str, ...]:
