@@ -36,6 +36,38 @@ def asking(staff, user: str = "ann", **options):
     return staff.session(user, AVERAGES, tables=("staff",), **options)
 
 
+READING = "  - {id: own, subject: {role: analyst}, object: {tables: [staff], attributes: [salary], where: OWN}, allow: [read]}\n"
+
+
+def test_what_may_be_read_is_subtracted_too(staff) -> None:
+    """Ten of department A may be read; a sum of these and one more is that one's salary."""
+    ann = staff.session("ann", AVERAGES + READING.replace("OWN", "dept = self.dept"), tables=("staff",))
+    with refused("this and what may be read of `staff.salary` together tell of fewer than 5 rows"):
+        ann.sql("SELECT sum(salary) FROM staff WHERE dept = 'A' OR id = 30").collect()
+    assert rows(ann.sql("SELECT sum(salary) FROM staff WHERE dept = 'A'")) == [(sum(range(100, 130, 3)),)]
+    both = sum(one[4] for one in PEOPLE if one[2] < "C")
+    assert rows(ann.sql("SELECT sum(salary) FROM staff WHERE dept < 'C'")) == [(both,)]
+    with refused(SPENT):
+        ann.sql("SELECT sum(salary) FROM staff WHERE dept < 'C' AND id <> 1").collect()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("id BETWEEN 0 AND 14", "id >= 15"),
+        ("id BETWEEN 0 AND 14", "id BETWEEN 15 AND 30"),
+        ("id >= 15", "id BETWEEN 0 AND 14"),
+    ],
+)
+def test_ranges_are_compared(staff, one, other) -> None:
+    ann = asking(staff)
+    assert len(rows(ann.sql(f"{TOTAL} WHERE {one}"))) == 1
+    assert len(rows(ann.sql(f"{TOTAL} WHERE {other}"))) == 1
+    assert rows(ann.sql(f"{TOTAL} WHERE id >= 0 AND id <= 14")) == rows(ann.sql(f"{TOTAL} WHERE id BETWEEN 0 AND 14"))
+    with refused(SPENT):
+        ann.sql(f"{TOTAL} WHERE id BETWEEN 1 AND 14").collect()
+
+
 @pytest.mark.parametrize(
     "changed",
     [

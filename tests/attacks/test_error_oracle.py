@@ -113,6 +113,8 @@ CASTS = {
     "between": "SELECT id FROM emp WHERE CAST(name AS int) BETWEEN 1 AND 2",
     "join": "SELECT e.id FROM emp e FULL JOIN dept d ON CAST(e.name AS int) = length(d.code)",
     "window": "SELECT id FROM (SELECT id, count(1) OVER (PARTITION BY CAST(name AS int)) AS n FROM emp) WHERE n > 0",
+    "running window": "SELECT id FROM (SELECT id, max(name) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND CURRENT ROW) "
+    "AS m FROM emp) WHERE CAST(m AS int) IS NULL",
     "order in a group": "SELECT id FROM emp WHERE (SELECT listagg(dept) WITHIN GROUP (ORDER BY "
     "CAST(name AS int)) FROM emp) = 'x'",
     "function of elements": "SELECT id FROM emp WHERE exists(array(name), x -> CAST(x AS int) IS NULL) AND id = 3",
@@ -166,6 +168,30 @@ def test_no_field_that_nobody_wants_brings_an_error_to_a_hidden_value(world, for
             world.session("ann", policies).sql(query).collect()
     if "rand()" in query and "sum" not in query:
         assert len(world.session("ann", NO_SALARY).sql(query).collect()) > 2
+
+
+BESIDE = {
+    "shown": "SELECT id, salary, s.a FROM (SELECT id, salary, FIELDS AS s FROM emp)",
+    "told of all": "SELECT id, sum(salary) OVER () AS x, s.a FROM (SELECT id, salary, FIELDS AS s FROM emp)",
+    "asked about": "SELECT id, 0 AS x, s.a FROM (SELECT id, salary, FIELDS AS s FROM emp) WHERE salary > 0 OR id > 0",
+    "in rows": "SELECT id, 0 AS x, s.c.a FROM (SELECT id, salary, named_struct('c', FIELDS) AS s FROM emp) "
+    "WHERE salary > 0 OR id > 0",
+}
+"""A column that may not be seen is used beside a row of which one field would fail by it."""
+
+
+@pytest.mark.parametrize("form", BESIDE)
+def test_a_field_that_fails_leaves_the_others_as_they_are(world, form) -> None:
+    fields = f"named_struct('a', 1, 'b', {ORACLE})"
+    use = policy("use", "object: {tables: [emp], attributes: [salary]}, allow: [assist, sum]")
+    ann = world.session("ann", NO_SALARY + ("" if form == "shown" else use))
+    assert [row[2] for row in rows(ann.sql(BESIDE[form].replace("FIELDS", fields)))] == [1, 1, 1, 1, 1]
+
+
+def test_a_function_that_may_never_be_computed_brings_no_error(world) -> None:
+    ann = world.session("ann", NO_SALARY)
+    twice = "WITH t AS (SELECT id, 1 / (max(salary) - 100) AS x, rand() AS r FROM emp GROUP BY id) "
+    assert len(rows(ann.sql(twice + "SELECT a.id, a.x FROM t a JOIN t b ON a.id = b.id"))) == 5
 
 
 def test_no_row_that_is_made_to_be_compared_does_either(world) -> None:

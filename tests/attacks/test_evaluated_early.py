@@ -11,6 +11,7 @@ import pytest
 from guarded import ALL, refused, rows, since
 from pyspark.errors import AnalysisException
 from pyspark.sql.functions import expr, from_json, lit
+from pyspark.sql.types import IntegerType, StructField, StructType
 
 
 class _Noting(BaseHTTPRequestHandler):
@@ -61,6 +62,8 @@ UNKNOWN = "`XmlToStructs` is not among the functions that the guard understands"
             "EXECUTE IMMEDIATE coalesce(FUNCTION.a, 'SELECT 1')", marks=since("4.1", "queries that are computed")
         ),
         "DECLARE early STRING DEFAULT FUNCTION.a",
+        "FROM range(1) |> SET id = from_json('{}', concat('a STRING', FUNCTION.a))",
+        "SELECT * EXCEPT (id) FROM (SELECT id, from_json('{}', concat('a STRING', FUNCTION.a)) AS x FROM range(1))",
     ],
 )
 def test_a_function_that_is_not_known_is_not_evaluated(world, fetching, query) -> None:
@@ -68,6 +71,16 @@ def test_a_function_that_is_not_known_is_not_evaluated(world, fetching, query) -
     with pytest.raises(AnalysisException) as told:
         ann.sql(query.replace("FUNCTION", fetching)).schema  # noqa: B018 - asking is what is tried
     assert UNKNOWN in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["IDENTIFIER('from_' || 'xml')", "IDENTIFIER('from_xml')", "IDENTIFIER(concat('from_', 'xml'))"]
+)
+def test_nor_one_whose_name_is_computed(world, fetching, name) -> None:
+    ann = world.session("ann", ALL)
+    with refused("the name of a function may not be computed|not among the functions"):
+        ann.sql(f"SELECT * FROM VALUES ({fetching.replace('from_xml', name)})").schema  # noqa: B018 - asking is tried
+    assert rows(ann.sql("SELECT IDENTIFIER('i' || 'd') FROM emp WHERE id = 1")) == [(1,)]
 
 
 def test_nor_in_a_frame(world, fetching) -> None:
@@ -90,6 +103,45 @@ def test_functions_that_are_known_are_evaluated(world) -> None:
     query = "SELECT * FROM VALUES (ceil(1.5), upper('a'), to_char(DATE'2026-01-01', 'yyyy'), lpad('a', 2, 'b'))"
     assert [tuple(map(str, row)) for row in rows(ann.sql(query))] == [("2", "A", "2026", "ba")]
     assert rows(ann.sql("SELECT max_by(id, salary), mode(dept) FROM emp LIMIT 1 + length('')")) == [(3, "B")]
+
+
+TIMER = '{"type": "udt", "class": "org.apache.derby.jdbc.EmbeddedDriver", "pyClass": null, "sqlType": "string"}'
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT from_json('{}', 'TYPE')",
+        "SELECT from_csv('', 'TYPE')",
+        "SELECT variant_get(parse_json('{}'), '$', 'TYPE')",
+        """SELECT from_json('{}', '{"type": "struct", "fields": [{"name": "a", "nullable": true, "metadata": {}, "type": TYPE}]}')""",
+        """SELECT from_json('{}', '{"type": "struct", "type": "udt", "class": "java.util.Timer", "fields": []}')""",
+        r"""SELECT from_json('{}', '{"type": "\\u0075dt", "class": "java.util.Timer"}')""",
+    ],
+)
+def test_no_class_is_made_of_a_type(world, query) -> None:
+    ann = world.session("ann", ALL)
+    with refused("is not among the types that the guard understands"):
+        ann.sql(query.replace("TYPE", TIMER)).schema  # noqa: B018 - asking is what is tried
+
+
+def test_nor_of_one_that_is_computed(world) -> None:
+    ann = world.session("ann", ALL)
+    with refused("the schema of `from_json` may not be computed"):
+        ann.sql('SELECT from_json(\'{}\', concat(\'{"type": "\', \'udt", "class": "java.util.Timer"}\'))').schema  # noqa: B018
+    with refused("the schema of `from_json` may not be computed"):
+        ann.sql("SELECT from_json('{}', :kind)", args={"kind": TIMER}).schema  # noqa: B018 - asking is what is tried
+
+
+def test_types_of_sparks_own_are_read(world) -> None:
+    ann = world.session("ann", ALL)
+    written = '{"type": "struct", "fields": [{"name": "a", "nullable": true, "metadata": {}, "type": "integer"}]}'
+    for schema in (written, "a INT", "struct<a: int>"):
+        assert rows(ann.sql(f"SELECT from_json('{{\"a\": 1}}', '{schema}').a")) == [(1,)]
+    found = "SELECT from_json('{\"a\": 1}', schema_of_json('{\"a\": 1}')).a"
+    assert rows(ann.sql(found)) == [(1,)]
+    frame = ann.createDataFrame([('{"a": 1}',)], "x string")
+    assert rows(frame.select(from_json("x", StructType([StructField("a", IntegerType())])).a)) == [(1,)]
 
 
 def test_no_class_is_made_for_a_table_that_may_not_be(world) -> None:

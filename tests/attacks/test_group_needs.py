@@ -62,6 +62,34 @@ def test_rows_beside_others_are_counted_as_rows_alone(crew) -> None:
         asking(crew, COUNTED).sql("SELECT count(*) FROM VALUES (1) v(x), LATERAL (SELECT 1 FROM crew)").collect()
 
 
+NARROWER = "  - {id: d, subject: {role: analyst}, object: {tables: [crew], attributes: [salary], where: dept = 'D'}, "
+
+
+@pytest.mark.parametrize(
+    ("word", "query"),
+    [
+        ("count", "SELECT sum(salary), count(salary) FROM crew"),
+        ("assist", "SELECT sum(salary) FROM crew WHERE salary IS NOT NULL OR id >= 0"),
+    ],
+)
+def test_cells_that_another_use_takes_away_do_not_count(crew, word, query) -> None:
+    """A sum of all needs four; beside something that is allowed in D alone, it is of two."""
+    ann = asking(crew, REST + allowing("sum", 4) + NARROWER + f"allow: [{word}]}}\n")
+    assert rows(ann.sql(query)) == []
+
+
+def test_cells_that_a_view_takes_away_do_not_count(crew) -> None:
+    crew.spark.sql("CREATE OR REPLACE VIEW some AS SELECT id, dept, salary FROM crew")
+    on_view = "object: {tables: [some], attributes: [salary], where: dept = 'D'}, allow: [sum]"
+    rest = (
+        "  - {id: rest-of-view, subject: {role: analyst}, object: {tables: [some], attributes: [id]}, allow: [read]}\n"
+    )
+    view = f"  - {{id: of-view, subject: {{role: analyst}}, {on_view}}}\n"
+    ann = crew.session("ann", REST + allowing("sum", 4) + view + rest, tables=("crew", "some"))
+    with refused("cannot be checked through"):
+        ann.sql("SELECT sum(salary) FROM some WHERE id >= 0").collect()
+
+
 BY_ROW = REST + allowing("sum", 5) + allowing("sum", 2, where="dept <> 'C'")
 BY_FUNCTION = REST + allowing("avg", 5) + allowing("sum", 2)
 

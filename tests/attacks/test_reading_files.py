@@ -351,6 +351,18 @@ def test_options_of_a_table_are_looked_at_before_it_is(separated, key) -> None:
         ann.sql(f"SELECT id FROM separated WITH (`{key}` = 'x')").columns  # noqa: B018 - asks for the schema
 
 
+@pytest.mark.parametrize("key", ["fs.file.impl", "prepareQuery"])
+def test_options_of_a_table_that_is_written_are_not_used(separated, key) -> None:
+    """A table is looked for with the options that stand beside its name, before it is refused to write to it."""
+    ann, _ = separated
+    with refused("tables may not be written"):
+        ann.sql(f"INSERT INTO separated WITH (`{key}` = 'x') VALUES ('1', 'A', 2)").columns  # noqa: B018 - asks
+    with refused("tables may not be written"):
+        ann.sql("SELECT * FROM separated").writeTo("separated").option(key, "x").append()
+    with refused("tables may not be written"):
+        ann.sql("SELECT * FROM separated").write.insertInto("separated")
+
+
 def test_options_of_a_table_are_not_left_out(separated) -> None:
     ann, path = separated
     read = ann.read.schema("id string, dept string, salary int")

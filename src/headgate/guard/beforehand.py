@@ -21,6 +21,7 @@ from headgate.guard.reading import (
 )
 from headgate.guard.settings import Settings
 from headgate.guard.streams import unwritable_as_asked
+from headgate.guard.user_types import strange_types
 from headgate.guard.vocabulary import FUNCTIONS
 from headgate.model.subject import User
 
@@ -52,6 +53,8 @@ def unresolvable(text: str, objects: Objects, may_choose: MayChoose, user: User,
     content = json.loads(text)
     if content["kind"] == "functions":
         return next(_unknown(content["names"]), None)
+    if content["kind"] == "types":
+        return next(strange_types(content["texts"], content["classes"]), None)
     if content["kind"] == "write":
         return next(unwritable_as_asked(content, user, settings), None)
     options = lowered(content["options"])

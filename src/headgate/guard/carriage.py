@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
 from headgate.guard.compliance import Cover
@@ -18,9 +18,12 @@ _BOTH_SIDES = frozenset(("INNER", "CROSS", "LEFT OUTER", "RIGHT OUTER", "FULL OU
 class Carriage:
     """Notes what each node on a way has to hand on."""
 
-    def __init__(self, carry: dict[int, list[str]], groups: dict[int, list[dict[str, str]]]) -> None:
+    def __init__(
+        self, carry: dict[int, list[str]], groups: dict[int, list[dict[str, str]]], narrowing: Set[int]
+    ) -> None:
         self._carry = carry
         self._groups = groups
+        self._narrowing = narrowing
         self._leaves: dict[int, list[dict[str, Any]]] = {}
         self._known: dict[tuple[int, int, str], str] = {}
         self._count = 0
@@ -47,7 +50,9 @@ class Carriage:
         if known is not None:
             return known
         way = list(_way(leaf, aggregate))
-        if not way or way[-1] is not aggregate or any(node.name == "Aggregate" for node in way[:-1]):
+        if not way or way[-1] is not aggregate:
+            return None
+        if any(node.name == "Aggregate" or node.id in self._narrowing for node in way[:-1]):
             return None
         need = self._known[place] = self._key()
         entry = {"need": need}

@@ -80,6 +80,9 @@ class _Check:
             yield from stream_objections(node, self.user, self.settings)
         elif node.name not in NODES and not _brought_along(node):
             yield f"`{node.name}` is not among the operations that the guard understands"
+        elif node.name == "LogicalRDD" and node.streaming:
+            # INVARIANT: of rows that a source hands over as they are, nothing says which table they are of.
+            yield "batches of this streaming source do not say what they are; it has to be one that reads by plans"
         elif node.name == "View" and _is_global(node.facts["name"]):
             yield f"the view `{node.facts['name']}` belongs to all sessions; make a view of your own"
         elif node.name in GOVERNED and node.out and self.objects.object_of(node) is None:

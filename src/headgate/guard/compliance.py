@@ -69,6 +69,8 @@ class Access:
     problem: str | None = None
     chosen: tuple[int, ...] = ()
     """Columns by which the reader has chosen rows, with nothing of it in the plan."""
+    open: frozenset[int] = frozenset()
+    """Columns that may be read in every row."""
 
     def cover(self, column: int, privilege: str) -> Cover:
         return self.covers.get((column, privilege), NEVER)
@@ -148,7 +150,8 @@ class Compliance:
         by = tuple(ids.get(name.lower(), _NO_COLUMN) for name in chosen)
         wanted = dict.fromkeys((*_wanted(uses, known, counted or not uses), *((one, ASSIST) for one in by)))
         pairs = tuple((known[one], privilege) for one, privilege in wanted if one in known)
-        decided, failed = self._decided(schema.name, pairs, user, environment)
+        reads = tuple((name, READ) for name in known.values())
+        decided, failed = self._decided(schema.name, (*pairs, *reads), user, environment)
         guards = {(ids[column.lower()], privilege): decided.guards[(column, privilege)] for column, privilege in pairs}
         columns = columns_by_id(ids, padded)
         covers = {use: _cover(guard, columns) for use, guard in guards.items()}
@@ -167,6 +170,7 @@ class Compliance:
             columns,
             failed,
             by,
+            frozenset(one for one, name in known.items() if _everywhere(decided.guards[(name, READ)])),
         )
 
     def may_choose(self, user: User, table: str, column: str, environment: Environment) -> bool:
@@ -176,9 +180,7 @@ class Compliance:
         if found is None:
             return False
         decided, failed = self._decided(schema.name, ((found.name, ASSIST),), user, environment)
-        guard = decided.guards[(found.name, ASSIST)]
-        everywhere = any(one.condition is None for one in guard.allows) and not guard.denies
-        return failed is None and (guard.owned or everywhere)
+        return failed is None and _everywhere(decided.guards[(found.name, ASSIST)])
 
     def _decided(
         self, stream: str, pairs: Sequence[tuple[str, str]], user: User, environment: Environment
@@ -234,6 +236,11 @@ def fits(kind: DataType, spark_type: str) -> bool:
     name = spark_type.partition("(")[0]
     # What policies have no type for, they know as text.
     return name not in _SCALARS if kind is DataType.STRING else name in _FITTING[kind]
+
+
+def _everywhere(guard: Guard) -> bool:
+    """Whether a use is covered in every row."""
+    return guard.owned or (any(one.condition is None for one in guard.allows) and not guard.denies)
 
 
 def _wanted(uses: Sequence[Use], known: Mapping[int, str], presence: bool) -> Iterable[tuple[int, str]]:

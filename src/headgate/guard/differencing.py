@@ -12,6 +12,9 @@ well. So can counts, of each other. Minima, maxima and the like cannot be subtra
 largest value is in the classes that have it for their maximum, and in no other. That is one atom, any of them, and so
 each must have as many rows as it needs.
 
+What the user may read needs no telling: of the rows of an atom only those count that cannot be read, and one of which
+all can be is known anyway.
+
 How many rows an atom needs may differ from row to row, and from function to function: then the most lenient of those
 that were asked decides, as it would tell the same if it were asked for nothing else. A minimum does not tell what a
 maximum tells; of these the strictest decides.
@@ -49,8 +52,8 @@ def kinds_of(privilege: str) -> list[str]:
 def compare(letter: Mapping[str, Any]) -> bool:
     """Whether the hook's questions, with the atoms that it found, tell too much together."""
     atoms = [
-        Atom(tuple(classes), size, tuple(needs))
-        for (*classes, size), needs in zip(letter["atoms"], letter["needs"], strict=True)
+        Atom(tuple(classes), size, tuple(needs), hidden)
+        for (*classes, size, hidden), needs in zip(letter["atoms"], letter["needs"], strict=True)
     ]
     places = {
         kind: [place for place, found in enumerate(letter["kinds"]) if kind in found]
@@ -63,11 +66,17 @@ def compare(letter: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Atom:
-    """Rows in the same class of every answer, how many they are, and how many each answer needs to tell of them."""
+    """Rows in the same class of every answer, how many they are, how many each answer needs to tell of them, and how
+    many of them the user cannot read; all, if nothing is said."""
 
     classes: tuple[int, ...]
     size: int
     needs: tuple[int, ...]
+    hidden: int | None = None
+
+    @property
+    def unread(self) -> int:
+        return self.size if self.hidden is None else self.hidden
 
     def need(self, answers: Iterable[int]) -> int:
         """The least that one of these answers needs, of those that are about these rows."""
@@ -82,6 +91,8 @@ def reveals(atoms: Sequence[Atom], *, summed: Sequence[int] = (), extremes: Sequ
     >>> reveals([Atom((0, 0), 9, (5, 5)), Atom((0, OUTSIDE), 6, (5, 0))], summed=[0, 1])
     False
     >>> reveals([Atom((0, 0), 9, (5, 5)), Atom((0, 1), 9, (5, 5)), Atom((0, OUTSIDE), 1, (5, 0))], extremes=[0, 1])
+    True
+    >>> reveals([Atom((0,), 11, (5,), hidden=1)], summed=[0])
     True
     """
     shown = _shown(atoms)
@@ -101,8 +112,10 @@ def _shown(atoms: Iterable[Atom]) -> list[Atom]:
             tuple(one if sizes[place, one] >= needs[place, one] else OUTSIDE for place, one in enumerate(atom.classes)),
             atom.size,
             atom.needs,
+            atom.hidden,
         )
         for atom in atoms
+        if atom.unread
     ]
 
 
@@ -123,7 +136,7 @@ def _merged(atoms: Iterable[Atom], answers: Sequence[int]) -> list[tuple[_Vector
     needs: Counter[_Column] = Counter()
     for atom in atoms:
         column = _column(atom, answers)
-        sizes[column] += atom.size
+        sizes[column] += atom.unread
         needs[column] = max(needs[column], atom.need(answers))
     return [(dict.fromkeys(column, 1), size >= needs[column]) for column, size in sizes.items()]
 
@@ -166,6 +179,6 @@ def _pinned(atoms: Iterable[Atom], answers: Sequence[int]) -> bool:
     needs: Counter[_Column] = Counter()
     for atom in atoms:
         column = _column(atom, answers)
-        sizes[column] += atom.size
+        sizes[column] += atom.unread
         needs[column] = max([needs[column], *(atom.needs[answer] for answer, _ in column)])
     return any(size < needs[column] for column, size in sizes.items())

@@ -8,8 +8,8 @@ cell is there only if every use of it is covered. That withholds more than it wo
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headgate.guard.carriage import Carriage, obstacle
@@ -22,7 +22,7 @@ from headgate.guard.reading import not_chosen
 from headgate.guard.taint import tainted
 from headgate.guard.vocabulary import PICKING
 from headgate.model.privilege import ASSIST, READ
-from headgate.policy.model import AssistDenied, MaskKind
+from headgate.policy.model import AssistDenied, Mask, MaskKind
 
 
 @dataclass
@@ -33,6 +33,8 @@ class Recipe:
     withheld: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     guards: dict[int, dict[str, Any]] = field(default_factory=dict)
+    unused: dict[int, list[int]] = field(default_factory=dict)
+    """Columns of leaves that may not be read in every row, and that the plan, as it was understood, uses for nothing."""
     masks: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     removed: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     nulled: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -48,6 +50,7 @@ class Recipe:
         return {
             "permit": True,
             "guards": self.guards,
+            "unused": self.unused,
             "masks": self.masks,
             "removed": self.removed,
             "nulled": self.nulled,
@@ -91,7 +94,9 @@ class _Writer:
         self.recipe = Recipe()
         self.shown: dict[int, _Shown] = {}
         self.hidden: set[int] = set()
-        self.carriage = Carriage(self.recipe.carry, self.recipe.groups)
+        # INVARIANT: what a view's own policies take away is still there below it, where rows are counted.
+        narrowing = {id for id, one in accesses.items() if one.leaf.name == "View" and not one.open >= {*one.leaf.out}}
+        self.carriage = Carriage(self.recipe.carry, self.recipe.groups, narrowing)
         self.uses: dict[int, dict[int, list[Use]]] = defaultdict(lambda: defaultdict(list))
         for use in purposes.uses:
             if use.node in accesses:
@@ -126,6 +131,7 @@ class _Writer:
             if cell is not None and (rows is None or cell[0] != rows):
                 cells.append([column, cell[1]])
         cells += self._idle(access, by_column)
+        self._unused(access, {*by_column, *(cell[0] for cell in cells)})
         if rows is not None or cells or marked:
             entry: dict[str, Any] = {} if rows is None else {"where": rows}
             if cells:
@@ -140,6 +146,12 @@ class _Writer:
             idle = leaf == access.leaf.id and column not in by_column
             if idle and not access.cover(column, READ).always:
                 yield [column, call("fit", NULL, {"column": column})]
+
+    def _unused(self, access: Access, used: Set[int]) -> None:
+        """INVARIANT: a use that was not found gets no value: what is not known to be used is not there."""
+        unused = [column for column in access.leaf.out if column not in used and column not in access.open]
+        if unused:
+            self.recipe.unused[access.leaf.id] = unused
 
     def _chosen(self, access: Access, column: int) -> Term | None:
         """The rows that may be chosen by a column: a predicate that stands in no plan holds of no others."""
@@ -172,10 +184,10 @@ class _Writer:
             return None
         cover = any_cell(covers)
         if cover.need is not None:
-            seen = any(access.cover(column, READ).always for column in access.names)
-            if not seen and any(self._filtered(node, column) for node, column in places):
+            read = _any_cover([access.cover(column, READ) for column in access.names])
+            if not read.always and any(self._filtered(node, column) for node, column in places):
                 self._not_direct(f"counting rows of `{access.table}`")
-            self._groups(access, cover, {node for node, _ in places}, "*", "count", seen=seen)
+            self._groups(access, cover, {node for node, _ in places}, "*", "count", read)
         return _any_of(covers)
 
     # One column.
@@ -201,13 +213,16 @@ class _Writer:
                 self._assist_denied(access, use, uses)
             else:
                 self._hidden_compute(access, use, uses)
-        self._group_sizes(access, possible)
         if never_used:
             if any(not use.shown for use in uses):
                 return None if self.recipe.refusals else (_FALSE, call("fit", NULL, {"column": column}))
+            if not _tells_of_the_value(access.mask(column)):
+                return _FALSE, call("fit", NULL, {"column": column})
             self.hidden.add(column)
             return None
-        return self._cell(access, column, possible, marked)
+        cell = self._cell(access, column, possible, marked)
+        self._group_sizes(access, possible, None if cell is None else cell[0])
+        return cell
 
     def _only_in_rows(self, access: Access, uses: Sequence[Use]) -> bool:
         """Whether a column that may not be seen is wanted for nothing but to be shown, somewhere as the field of a row:
@@ -323,19 +338,19 @@ class _Writer:
             f"{what} has a minimum group size, so it takes the column itself of all rows; conditions go into WHERE"
         )
 
-    def _group_sizes(self, access: Access, possible: Sequence[tuple[Use, Cover]]) -> None:
-        for use, cover in possible:
-            if cover.need is None or use.at < 0:
+    def _group_sizes(self, access: Access, possible: Sequence[tuple[Use, Cover]], there: Term | None) -> None:
+        """Have groups checked for their size; `there` is the condition under which the cell is there."""
+        for use, own in possible:
+            if own.need is None or use.at < 0:
                 continue
-            seen = access.cover(use.column, READ).always
-            if not use.direct and not seen:
+            cover = _where_it_is(own, there)
+            read = access.cover(use.column, READ)
+            if not use.direct and not read.always:
                 self._not_direct(f"{use.privilege} of `{access.table}.{access.names[use.column]}`")
             else:
-                self._groups(access, cover, {use.at}, access.names[use.column], use.privilege, seen=seen)
+                self._groups(access, cover, {use.at}, access.names[use.column], use.privilege, read)
 
-    def _groups(
-        self, access: Access, cover: Cover, nodes: set[int], column: str, privilege: str, *, seen: bool
-    ) -> None:
+    def _groups(self, access: Access, cover: Cover, nodes: set[int], column: str, privilege: str, read: Cover) -> None:
         """Have groups checked for their size, and what is told of them noted, unless all of it may be seen anyway."""
         for node in nodes:
             key = self.carriage.group(access.leaf, self._node(node), cover)
@@ -345,10 +360,10 @@ class _Writer:
                     f"the size of groups of `{access.table}` cannot be checked through `{through}`"
                 )
                 continue
-            if not seen:
+            if not read.always:
                 # Whatever it is counted by, what is counted are rows of the table.
                 told = f"{access.table}.{'*' if privilege == 'count' else column}"
-                release = {"leaf": access.leaf.id, "aggregate": node, "column": told, "key": key}
+                release = {"leaf": access.leaf.id, "aggregate": node, "column": told, "key": key, "seen": read.where}
                 self.recipe.releases.append(release | {"least": cover.largest_need, "kinds": kinds_of(privilege)})
 
     # Words.
@@ -409,10 +424,27 @@ def _own_names(access: Access, uses: Mapping[int, Mapping[int, Sequence[Use]]], 
     }
 
 
+def _tells_of_the_value(mask: Mask) -> bool:
+    """Whether a mask is made of what it stands for, which therefore has to get as far as that."""
+    return mask.kind in (MaskKind.HASH, MaskKind.EXPRESSION)
+
+
 def _because(access: Access, use: Use) -> str:
     guard = access.guards.get((use.column, use.privilege))
     denials = ", ".join(f"`{one.policy}`" for one in guard.denies) if guard else ""
     return f": denied by {denials}" if denials else ": no policy allows it"
+
+
+def _where_it_is(cover: Cover, there: Term | None) -> Cover:
+    """INVARIANT: a row whose cell another use takes away does not count towards the size of a group."""
+    if there is None or there == cover.where:
+        return cover
+    return replace(cover, need=call("if", there, cover.need, {"type": "int", "value": None}))
+
+
+def _any_cover(covers: Sequence[Cover]) -> Cover:
+    """Where at least one of these uses is covered, whatever sizes they ask for."""
+    return Cover(never=True) if all(one.never for one in covers) else Cover(_any_of(covers))
 
 
 def _any_of(covers: Sequence[Cover]) -> Term | None:

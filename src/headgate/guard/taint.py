@@ -42,6 +42,9 @@ def _names(expression: Expression, found: Set[int]) -> bool:
         return False
     if expression.kind in ("column", "outer"):
         return expression.column in found
+    if expression.kind == "over" and not expression.whole:
+        # A running function tells of single rows, whatever it is called.
+        return any(_names(inner, found) for one in expression.of for inner in (one.of or (one,)))
     if expression.plan is not None and any(column in found for column in expression.plan.out):
         return True
     return any(_names(one, found) for one in expression.of)

@@ -16,6 +16,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
   * projection that gives out the ids it takes in for one that does nothing, and removes it. So where a table can give out
   * the raw column under a new id, the guarded one has the old id, and the plan above stays as it was analysed. Elsewhere,
   * and for masks, what was changed has the new id, and everything above is pointed at that.
+  *
+  * INVARIANT: what it is applied to is, node by node, the plan that was described. A guard that was meant for another node
+  * than the one with its number guards nothing.
   */
 class Apply(recipe: JsonNode, numbers: Numbers) {
   private type Renamed = Map[ExprId, Attribute]
@@ -24,7 +27,8 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
   private val carried = mutable.Map.empty[String, Attribute]
   /** Common table expressions whose columns have the ids they had. Definitions come before what refers to them. */
   private val untouched = mutable.Set.empty[Long]
-  private var fenced = true
+  /** Whether something in the plan could tell of what it is put to. */
+  private var telling = true
   /** Whether something may be NULL of which Spark knew that it never is. */
   private var loosened = recipe.path("nulled").size() > 0 || recipe.path("quiet").size() > 0
   private val quiet = new Quiet(ids("quiet"), numbers)
@@ -32,9 +36,11 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
   def apply(plan: LogicalPlan): LogicalPlan = {
     // INVARIANT: a recipe that was cut short is no recipe.
     Apply.parts.find(!recipe.has(_)).foreach(part => Build.broken(s"it has no `$part`"))
-    if (Apply.parts.forall(recipe.get(_).isEmpty)) plan else {
-      fenced = recipe.get("guards").isEmpty || Telling.in(plan)
+    if (Apply.parts.forall(recipe.get(_).isEmpty)) return plan
+    telling = Telling.in(plan)
+    if (!telling && Apply.parts.forall(part => part == "unused" || recipe.get(part).isEmpty)) plan else {
       val (changed, renamed) = visit(plan)
+      if (!numbers.all(count)) Build.broken("it is about another plan")
       val kept = plain(plan, changed, renamed)
       val made = if (loosened) Nullable(kept) else kept
       if (plan.isInstanceOf[Tail]) Apply.tailed(made) else made
@@ -49,6 +55,7 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
 
   private def visit(plan: LogicalPlan): (LogicalPlan, Renamed) = {
     val id = count.toString
+    if (!numbers.met(count, plan)) Build.broken("it is about another plan")
     count += 1
     val inside = mutable.ArrayBuffer.empty[LogicalPlan]
     var lateral: Renamed = Map.empty
@@ -171,17 +178,21 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
 
   private def guard(id: String, before: LogicalPlan, plan: LogicalPlan): (LogicalPlan, Renamed) = {
     val wanted = recipe.path("guards").path(id)
-    if (wanted.isMissingNode) return (plan, Map.empty)
-    val columns = wanted.path("cells").elements().asScala.map { cell =>
-      plan.output.find(one => numbers(one.exprId) == cell.get(0).asLong).getOrElse(Build.broken(s"no column ${cell.get(0)}")) -> cell.get(1)
-    }.toSeq
-    loosened ||= columns.exists(!_._1.nullable)
-    val (leaf, raw) = Apply.underNewIds(plan, columns.map(_._1))
+    def column(number: JsonNode): Attribute =
+      plan.output.find(one => numbers(one.exprId) == number.asLong).getOrElse(Build.broken(s"no column $number"))
+    val columns = wanted.path("cells").elements().asScala.map(cell => column(cell.get(0)) -> cell.get(1)).toSeq
+    // What nothing uses is left out by Spark; where that might tell, it is not there in the first place.
+    val unused = if (telling) recipe.get("unused").path(id).elements().asScala.map(column).toSeq else Nil
+    if (wanted.isMissingNode && unused.isEmpty) return (plan, Map.empty)
+    val changed = columns.map(_._1) ++ unused
+    loosened ||= changed.exists(!_.nullable)
+    val (leaf, raw) = Apply.underNewIds(plan, changed)
     val build = new Build(plan.output.map(one => numbers(one.exprId) -> raw.getOrElse(one.exprId, one)).toMap)
     val rows = Option(wanted.get("where")).map(term => Filter(Unskippable.in(build(term), before), leaf)).getOrElse(leaf)
-    val cells = columns.map { case (column, term) =>
+    val values = columns.map { case (column, term) => column -> Unskippable.in(build(term), before) } ++ unused.map(one => one -> Literal(null, one.dataType))
+    val cells = values.map { case (column, value) =>
       val id = if (raw.contains(column.exprId)) column.exprId else NamedExpression.newExprId
-      column.exprId -> Alias(Unskippable.in(build(term), before), column.name)(id, column.qualifier, Some(column.metadata))
+      column.exprId -> Alias(value, column.name)(id, column.qualifier, Some(column.metadata))
     }.toMap
     val extra = wanted.path("carried").elements().asScala.map { one =>
       val value = if (one.has("row")) MonotonicallyIncreasingID() else Unskippable.in(build(one.get("value")), before)
@@ -192,7 +203,7 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
     val list = plan.output.map(column => cells.getOrElse(column.exprId, column)) ++ extra
     val guarded = if (cells.isEmpty && extra.isEmpty) rows else Project(list, rows)
     val renamed = cells.collect { case (old, alias) if alias.exprId != old => old -> alias.toAttribute }
-    (if (fenced) GuardBarrier(guarded) else guarded, renamed)
+    (if (telling && !wanted.isMissingNode) GuardBarrier(guarded) else guarded, renamed)
   }
 
   // At the root: what is shown in place of what may not be seen.
@@ -222,7 +233,7 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
 
 object Apply {
   /** What a recipe speaks of. One that asks for none of it leaves the plan as it is. */
-  private val parts = Seq("guards", "masks", "removed", "nulled", "carry", "groups", "quiet")
+  private val parts = Seq("guards", "unused", "masks", "removed", "nulled", "carry", "groups", "quiet")
 
   /** The same with the last rows taken at the root, where alone Spark can: columns are masked before as well as after. */
   private def tailed(plan: LogicalPlan): LogicalPlan = plan match {

@@ -8,7 +8,7 @@ import org.apache.spark.sql.{SparkSession => AnySession}
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.analysis.{RelationTimeTravel, UnresolvedRelation}
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
-import org.apache.spark.sql.catalyst.plans.logical.{Call, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Call, InsertIntoStatement, LogicalPlan, V2WriteCommand}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.datasources.{DataSource, FileFormat}
@@ -41,6 +41,9 @@ object Beforehand {
         // Early versions of Spark run such a query at once, and ask nobody.
         if (travel.timestamp.exists(SubqueryExpression.hasSubquery)) throw Hook.refused("a subquery cannot say as of when a table is read; give the time")
         check(session, travel.relation)
+      // INVARIANT: the table is no child of it, and is looked for with options that the user gives.
+      case _: InsertIntoStatement => throw Hook.refused("tables may not be written; write to a folder of `writable`")
+      case write: V2WriteCommand if !write.table.resolved => throw Hook.refused("tables may not be written; write to a folder of `writable`")
       // It is done while it is analysed, and what is left of it are rows.
       case _: Call => throw Hook.refused("procedures may not be called")
       // What they are made of is the name of a class, which is made to see what it can do.

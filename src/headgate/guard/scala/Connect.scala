@@ -12,7 +12,7 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connect.planner.SparkConnectPlanner
 import org.apache.spark.sql.connect.service.{SessionHolder, SessionKey, SparkConnectService}
 import org.apache.spark.sql.execution.CommandExecutionMode
-import org.apache.spark.sql.headgate.{Binding, Hook, RefusedException}
+import org.apache.spark.sql.headgate.{Binding, Hook, RefusedException, Types}
 
 /** Binds Connect's sessions to authenticated users: what a client says of itself is only a claim. */
 object ConnectGuard {
@@ -65,6 +65,26 @@ object ConnectGuard {
   /** Why nothing may be written as it is asked for, if that is asked for. */
   private[headgate] def unwritable(user: String, request: ExecutePlanRequest): Option[String] =
     Writes.refusal(session(user, request.getSessionId).session, request)
+
+  /** Why a request is not let in for the types that are written in it, if it is not. */
+  private[headgate] def strangeType(user: String, message: Message): Option[String] = {
+    val found = written(message).toSeq.groupMap(_._1)(_._2)
+    val texts = TYPES.toSeq.flatMap(found.getOrElse(_, Nil))
+    val classes = found.getOrElse(CLASS, Nil)
+    if (texts.isEmpty && classes.isEmpty) None
+    else Types.refusal(session(user, message.getField(message.getDescriptorForType.findFieldByName("session_id")).asInstanceOf[String]).session, texts, classes)
+  }
+
+  private def written(message: Message): Iterator[(String, String)] = message.getAllFields.asScala.iterator.flatMap {
+    case (field, text: String) if field.getName == CLASS || TYPES(field.getName) => Iterator(field.getName -> text)
+    case (_, inner: Message) => written(inner)
+    case (_, list: java.util.List[_]) => list.asScala.iterator.flatMap { case inner: Message => written(inner); case _ => Iterator.empty }
+    case _ => Iterator.empty
+  }
+
+  /** Fields that hold a type as a text, and the one that holds the class of a type. */
+  private val TYPES = Set("schema", "json_string", "data_type_string", "type_str")
+  private val CLASS = "jvm_class"
 
   /** Whether a user sees plans and progress as they are. */
   private[headgate] def administers(user: String): Boolean = guard.exists(Hook.administers(_, user))

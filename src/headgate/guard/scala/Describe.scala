@@ -35,6 +35,7 @@ class Describe(numbers: Numbers) {
     result.put("id", count)
     count += 1
     result.put("node", Names.of(plan))
+    numbers.meet(plan)
     result.set[ArrayNode]("out", array(plan.output.map(note)))
     if (plan.isStreaming) result.put("streaming", true)
     details(plan, result)
@@ -157,7 +158,7 @@ class Describe(numbers: Numbers) {
   }
 }
 
-/** Numbers for the columns of one plan, in the order in which they are met: the words of description and recipe. */
+/** Numbers for the columns and nodes of one plan, in the order in which they are met: the words of description and recipe. */
 class Numbers {
   private val given = mutable.Map.empty[ExprId, Long]
 
@@ -165,6 +166,17 @@ class Numbers {
 
   /** How many there are; the next new column gets this one. */
   def size: Int = given.size
+
+  private val described = mutable.ArrayBuffer.empty[String]
+
+  /** Notes a node of the plan that is described. */
+  def meet(plan: LogicalPlan): Unit = described += Names.of(plan)
+
+  /** Whether that many nodes were described. */
+  def all(count: Int): Boolean = described.size == count
+
+  /** Whether a node is of the kind that was described under this number. */
+  def met(number: Int, plan: LogicalPlan): Boolean = described.lift(number).contains(Names.of(plan))
 }
 
 /** What Spark puts above a table to fill a CHAR up with blanks; in files it may have them or not. */

@@ -151,11 +151,12 @@ object Hook {
     if (recipe.has("refuse")) throw refused(recipe.get("refuse").asText)
     if (binding.apart && !FollowedRows.stand(plan)) throw FollowedRows.refused
     val zone = Zones.of(binding)
-    val patient = Zones.in(zone, stoppable(binding, Patterns(Asking.by(binding.user, plan))))
+    // INVARIANT: nothing is changed here that makes more or fewer nodes of the plan; a recipe goes by their numbers.
+    val asked = Zones.in(zone, Asking.by(binding.user, plan))
     val keeps = Followed.missed(session) || kept(binding, plan)
-    val once = Releases.check(session, binding, recipe, patient, numbers, stays = keeps && Unfollowed.stays(plan)).fold(why => throw refused(why), identity)
+    val once = Releases.check(session, binding, recipe, asked, numbers, stays = keeps && Unfollowed.stays(plan)).fold(why => throw refused(why), identity)
     try {
-      val guarded = Zones.folders(zone, new Apply(recipe, numbers)(patient))
+      val guarded = stoppable(binding, Patterns(Zones.folders(zone, new Apply(recipe, numbers)(asked))))
       // Tasks of users take turns, however many of them one user has waiting.
       if (binding.apart) session.sparkContext.setLocalProperty("spark.scheduler.pool", binding.user)
       took.add(System.nanoTime() - start)

@@ -68,6 +68,8 @@ class Quiet(hidden: Set[Long], numbers: Numbers) {
   private def wrapped(one: Expression): Expression = one match {
     case _ if !raises(one) => one
     case _: SortOrder | _: BinaryComparison | _: InSubquery => one.mapChildren(wrapped)
+    // INVARIANT: of a row each field by itself. A query may take out one of them, and is asked about that one only.
+    case _: CreateNamedStruct | _: KnownNotNull | _: KnownNullable => one.mapChildren(wrapped)
     case _: And | _: Or | _: Not if one.exists(_.isInstanceOf[SubqueryExpression]) => one.mapChildren(wrapped)
     case _ => whole(one)
   }

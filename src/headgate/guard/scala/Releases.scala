@@ -65,11 +65,12 @@ object Releases {
         val node = nodes(release.get("aggregate").asInt)
         alone(node, leaf, key._3).orElse {
           val asked = question(session, node, leaf, release, recipe, numbers)
-          val (questions, differs) = joined(now.getOrElse(key, told.getOrDefault(key, Vector.empty)), asked)
+          val seen = Option(release.get("seen")).filterNot(_.isNull).map(new Build(leaf.output.map(one => numbers(one.exprId) -> one).toMap)(_))
+          val (questions, differs) = joined(now.getOrElse(key, told.getOrDefault(key, Vector.empty)), asked, seen.nonEmpty)
           now(key) = questions
-          val problem = if (differs) problemOf(session, binding, release.get("least").asInt, leaf, questions) else None
+          val problem = if (differs) problemOf(session, binding, release.get("least").asInt, leaf, questions, seen) else None
           if (stays && asked.moving) Some(s"groups of `${key._3}` that may be of other rows each time are asked for through the session that was given out")
-          else problem.map(text => s"this and what was asked before about `${key._3}` $text; ask with the same conditions and groups, or about larger parts")
+          else problem.map(text => s"this and what ${if (questions.size > 1) "was asked before about" else "may be read of"} `${key._3}` $text; ask with the same conditions and groups, or about larger parts")
         }
       }.nextOption()
       if (refusal.isEmpty) now.foreach { case (key, questions) => told.put(key, questions) }
@@ -90,20 +91,20 @@ object Releases {
     nodes.exists(_.expressions.exists(_.exists { case OuterReference(a: Attribute) => !made(a.exprId); case _ => false }))
   }
 
-  /** The questions with this one, and whether that makes a difference. */
-  private def joined(known: Vector[Question], asked: Question): (Vector[Question], Boolean) = known.indexWhere(_.sameRows(asked)) match {
-    case -1 => (known :+ asked, known.nonEmpty)
+  /** The questions with this one, and whether that makes a difference: to others, or to what may be read beside it. */
+  private def joined(known: Vector[Question], asked: Question, read: Boolean): (Vector[Question], Boolean) = known.indexWhere(_.sameRows(asked)) match {
+    case -1 => (known :+ asked, known.nonEmpty || (read && asked.comparable))
     case place if asked.kinds.subsetOf(known(place).kinds) => (known, false)
-    case place => (known.updated(place, known(place).copy(kinds = known(place).kinds ++ asked.kinds)), known.size > 1)
+    case place => (known.updated(place, known(place).copy(kinds = known(place).kinds ++ asked.kinds)), known.size > 1 || (read && asked.comparable))
   }
 
-  private def problemOf(session: SparkSession, binding: Binding, need: Int, leaf: LogicalPlan, questions: Vector[Question]): Option[String] =
+  private def problemOf(session: SparkSession, binding: Binding, need: Int, leaf: LogicalPlan, questions: Vector[Question], seen: Option[Expression]): Option[String] =
     if (!questions.forall(_.comparable) || questions.map(_.extent).distinct.size > 1) Some("cannot be compared")
     // Conditions are looked at again as the session is set now.
     else if (questions.exists(one => one.settings.nonEmpty && one.settings != Steady.settings(session, ordered = false))) Some("cannot be compared")
     else if (questions.size > MOST_QUESTIONS) Some("are too many different questions to compare")
     else try {
-      val rows = Hook.collect(session, atoms(leaf, questions))
+      val rows = Hook.collect(session, atoms(leaf, questions, seen))
       if (rows.length > MOST_ATOMS) Some("make too many different parts to compare")
       else if (Hook.compare(binding.guard, letter(questions, rows))) Some(s"together tell of fewer than $need rows")
       else None
@@ -122,15 +123,16 @@ object Releases {
     rows.foreach { row =>
       val atom = atoms.addArray()
       classes.zipWithIndex.foreach { case (known, place) => atom.add(if (row.isNullAt(place)) -1 else known.getOrElseUpdate(row.get(place), known.size)) }
-      atom.add(row.getLong(questions.size))
+      atom.add(row.getLong(questions.size)).add(row.getLong(questions.size + 1))
       val each = needs.addArray()
-      questions.indices.foreach(place => each.add(Option(row.get(questions.size + 1 + place)).fold(0)(_.asInstanceOf[Int])))
+      questions.indices.foreach(place => each.add(Option(row.get(questions.size + 2 + place)).fold(0)(_.asInstanceOf[Int])))
     }
     json.writeValueAsString(result)
   }
 
-  /** How many rows of the table are in the same classes of all questions, and what the neediest of them needs. */
-  private def atoms(leaf: LogicalPlan, questions: Seq[Question]): LogicalPlan = {
+  /** How many rows of the table are in the same classes of all questions, how many of these are not `seen`, and what the
+    * neediest of them needs. */
+  private def atoms(leaf: LogicalPlan, questions: Seq[Question], seen: Option[Expression]): LogicalPlan = {
     val named = leaf.output.map(one => id(one) -> one).toMap
     def here(one: Expression): Expression = Silent(one.transform { case a: Attribute => named.getOrElse(a.exprId, Build.broken(s"no column ${a.name}")) })
     val classes = questions.zipWithIndex.map { case (one, place) =>
@@ -139,8 +141,10 @@ object Releases {
       Alias(If(Coalesce(Seq(meets, Literal.FalseLiteral)), keys, Literal(null, keys.dataType)), s"c$place")()
     }
     val needs = questions.zip(classes).map { case (one, made) => Alias(If(IsNotNull(made.child), here(one.need), Literal(null, IntegerType)), "need")() }
-    val sized = Alias(Count(Literal(1)).toAggregateExpression(), "size")() +: needs.map(one => Alias(Max(one.toAttribute).toAggregateExpression(), "need")())
-    val rows = Project(classes ++ needs, leaf)
+    val unseen = Alias(seen.fold[Expression](Literal(1))(one => If(Coalesce(Seq(Silent(one), Literal.FalseLiteral)), Literal(null, IntegerType), Literal(1))), "unseen")()
+    val counts = Seq(Literal(1), unseen.toAttribute).map(one => Alias(Count(one).toAggregateExpression(), "size")())
+    val sized = counts ++ needs.map(one => Alias(Max(one.toAttribute).toAggregateExpression(), "need")())
+    val rows = Project((classes ++ needs) :+ unseen, leaf)
     Limit(Literal(MOST_ATOMS + 1), Aggregate(classes.map(_.toAttribute), classes.map(_.toAttribute) ++ sized, rows))
   }
 
@@ -154,7 +158,8 @@ object Releases {
     }
     val form = node match {
       // What is left of a condition that was removed is not what was written.
-      case aggregate: Aggregate if steady && recipe.get("removed").isEmpty => simple(aggregate.child, leaf, aggregate.groupingExpressions, Nil)
+      case aggregate: Aggregate if steady && recipe.get("removed").isEmpty =>
+        simple(aggregate.child, leaf, aggregate.groupingExpressions, Nil).map { case (keys, where) => (keys.map(spelt), where.map(spelt).flatMap(Conjuncts.of)) }
       case _ => None
     }
     val read = Extent.of(leaf)
@@ -192,6 +197,14 @@ object Releases {
       def below(one: Expression): Expression = one.transform { case a: Attribute if made.contains(a.exprId) => made(a.exprId) }
       simple(child, leaf, keys.map(below), where.map(below))
     case _ => None
+  }
+
+  /** An expression without names for parts of it, as `x BETWEEN 1 AND 9` has one for `x`. */
+  private def spelt(one: Expression): Expression = one.transformUp {
+    case shorthand: RuntimeReplaceable => shorthand.replacement
+    case named: With =>
+      val parts = named.defs.map(part => part.id -> part.child).toMap
+      named.child.transform { case reference: CommonExpressionRef => parts.getOrElse(reference.id, reference) }
   }
 
   /** Whether equal values of a key are one value, so that classes can be numbered by them. */

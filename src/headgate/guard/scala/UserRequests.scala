@@ -92,7 +92,7 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
     else if (!ConnectGuard.kinds(kind)) Left(ConnectGuard.notAllowed(kind))
     else ConnectGuard.forbidden(message) match {
       case Some(part) => Left(s"refused by the guard: a request with `$part` ${ConnectGuard.why(part)}")
-      case None => named(message, field)
+      case None => named(message, field).flatMap(one => ConnectGuard.strangeType(user, one).map(why => s"refused by the guard: $why").toLeft(one))
     }
   }
 
