@@ -36,12 +36,13 @@ def asking(staff, user: str = "ann", **options):
     return staff.session(user, AVERAGES, tables=("staff",), **options)
 
 
-READING = "  - {id: own, subject: {role: analyst}, object: {tables: [staff], attributes: [salary], where: OWN}, allow: [read]}\n"
+OWN_ROWS = "object: {tables: [staff], attributes: [salary], where: dept = self.dept}, allow: [read]"
+READING = f"  - {{id: own, subject: {{role: analyst}}, {OWN_ROWS}}}\n"
 
 
 def test_what_may_be_read_is_subtracted_too(staff) -> None:
     """Ten of department A may be read; a sum of these and one more is that one's salary."""
-    ann = staff.session("ann", AVERAGES + READING.replace("OWN", "dept = self.dept"), tables=("staff",))
+    ann = staff.session("ann", AVERAGES + READING, tables=("staff",))
     with refused("this and what may be read of `staff.salary` together tell of fewer than 5 rows"):
         ann.sql("SELECT sum(salary) FROM staff WHERE dept = 'A' OR id = 30").collect()
     assert rows(ann.sql("SELECT sum(salary) FROM staff WHERE dept = 'A'")) == [(sum(range(100, 130, 3)),)]

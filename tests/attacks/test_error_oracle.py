@@ -113,8 +113,8 @@ CASTS = {
     "between": "SELECT id FROM emp WHERE CAST(name AS int) BETWEEN 1 AND 2",
     "join": "SELECT e.id FROM emp e FULL JOIN dept d ON CAST(e.name AS int) = length(d.code)",
     "window": "SELECT id FROM (SELECT id, count(1) OVER (PARTITION BY CAST(name AS int)) AS n FROM emp) WHERE n > 0",
-    "running window": "SELECT id FROM (SELECT id, max(name) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND CURRENT ROW) "
-    "AS m FROM emp) WHERE CAST(m AS int) IS NULL",
+    "running window": "SELECT id FROM (SELECT id, max(name) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND CURRENT "
+    "ROW) AS m FROM emp) WHERE CAST(m AS int) IS NULL",
     "order in a group": "SELECT id FROM emp WHERE (SELECT listagg(dept) WITHIN GROUP (ORDER BY "
     "CAST(name AS int)) FROM emp) = 'x'",
     "function of elements": "SELECT id FROM emp WHERE exists(array(name), x -> CAST(x AS int) IS NULL) AND id = 3",
@@ -210,6 +210,17 @@ def test_a_running_sum_brings_no_error_to_a_value_that_may_be_summed_and_not_see
         with suppress(AnalysisException):
             within = f"SELECT id, {running} AS x FROM emp"
             ann.sql(f"SELECT id FROM ({within}) WHERE if(x >= 100, raise_error('a 100'), true)").collect()
+
+
+@pytest.mark.parametrize("query", ["SELECT id, 1 / id FROM emp", "SELECT count(*) FROM emp WHERE 1 / id > 0"])
+def test_columns_that_a_query_does_not_use_are_not_there(world, query) -> None:
+    """Whatever was not seen of a query that could fail: a use that is not known gets NULL."""
+    some = policy("some", "object: {tables: [emp], attributes: [name], where: dept = 'A'}, allow: [read]")
+    seen = policy("seen", "object: {tables: [emp], attributes: [id, dept]}, allow: [read]")
+    frame = world.session("ann", some + seen).sql(query)
+    plan = frame._jdf.queryExecution().normalized().toString()
+    assert [name for name in ("id", "name", "dept", "salary") if f"null AS {name}#" in plan] == ["name", "salary"]
+    assert rows(frame) == rows(world.spark.sql(query))
 
 
 def test_no_function_of_the_users_gets_what_nobody_wants(world, tmp_path) -> None:

@@ -7,6 +7,7 @@ import json
 
 import pytest
 from guarded import DEPARTMENTS, OWN, drained, policy, refused, rows
+from pyspark.errors import StreamingQueryException
 
 from headgate.guard import Settings, Source, gateway, session, table_schema
 from headgate.guard.guard import Guard
@@ -239,6 +240,45 @@ def test_state_and_results_of_a_stream_hold_nothing_hidden(world, tmp_path) -> N
     kept = [path for path in (tmp_path / "checkpoint").rglob("*") if path.is_file()]
     assert any(b"plain" in path.read_bytes() for path in kept)
     assert [path for path in kept if CANARY.encode() in path.read_bytes()] == []
+
+
+STATEFUL = {
+    "counted": lambda words: words.groupBy("value").count(),
+    "once": lambda words: words.dropDuplicates(["value"]).selectExpr("1 AS one"),
+    "joined": lambda words: words.alias("a").join(words.alias("b"), "value").selectExpr("1 AS one"),
+}
+
+
+@pytest.mark.parametrize("form", STATEFUL)
+def test_state_of_values_that_may_be_used_and_not_seen_does_not_stay(world, tmp_path, form) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text(f"plain\n{CANARY}\nplain\n")
+    catalog = StreamCatalog([table_schema("words", world.spark.createDataFrame([("a",)], "value string").schema)])
+    some = policy("some", "object: {tables: [words]}, allow: [assist, count]")
+    settings = Settings({"words": Source(path=str(tmp_path / "in"))}, writable=(str(tmp_path),))
+    policies = parse_policies(f"version: 1\npolicies:\n{some}", catalog)
+    ann = session("ann", Guard(catalog, policies, world.guard(None).users, settings), world.spark)
+    stream = STATEFUL[form](ann.readStream.text(str(tmp_path / "in"))).writeStream.format("memory")
+    stream = stream.outputMode("complete" if form == "counted" else "append").trigger(availableNow=True)
+    kept = stream.queryName(f"kept_{form}").option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    with pytest.raises(StreamingQueryException, match="values that may be used and not seen"):
+        kept.awaitTermination(120)
+    left = [path for path in (tmp_path / "checkpoint").rglob("*") if path.is_file()]
+    assert [path for path in left if CANARY.encode() in path.read_bytes()] == []
+
+
+def test_state_that_goes_with_its_stream_may_be_of_anything_that_may_be_used(world, tmp_path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("plain\nother\nplain\n")
+    catalog = StreamCatalog([table_schema("words", world.spark.createDataFrame([("a",)], "value string").schema)])
+    some = policy("some", "object: {tables: [words]}, allow: [assist, count]")
+    policies = parse_policies(f"version: 1\npolicies:\n{some}", catalog)
+    settings = Settings({"words": Source(path=str(tmp_path / "in"))})
+    ann = session("ann", Guard(catalog, policies, world.guard(None).users, settings), world.spark)
+    counts = ann.readStream.text(str(tmp_path / "in")).groupBy("value").count()
+    query = counts.writeStream.format("memory").outputMode("complete").queryName("goes_with_it")
+    assert drained(query.trigger(availableNow=True).start()).exception() is None
+    assert rows(ann.table("goes_with_it")) == [(None, 1), (None, 2)]
 
 
 def test_departments_are_open_so_that_joins_are_tested(world) -> None:

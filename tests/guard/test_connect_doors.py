@@ -249,6 +249,40 @@ server.shutdown()
 answer.append(asked)
 """
 
+CLASSES = (
+    BY_HAND
+    + """
+NAME = "org.apache.derby.jdbc.EmbeddedDriver"
+TYPE = json.dumps({"type": "udt", "class": NAME, "pyClass": None, "sqlType": "string"})
+def in_ddl():
+    request = spark.client._analyze_plan_request_with_metadata()
+    request.json_to_ddl.json_string = TYPE
+    return spark.client._stub.AnalyzePlan(request, metadata=spark.client._builder.metadata())
+def rows_of_its_own(plan):
+    plan.root.local_relation.schema = TYPE
+def read(plan):
+    plan.root.read.data_source.format = "parquet"
+    plan.root.read.data_source.schema = TYPE
+    plan.root.read.data_source.paths.append("DATA")
+def cast(plan):
+    plan.root.project.input.range.end = 3
+    plan.root.project.input.range.step = 1
+    made = plan.root.project.expressions.add().cast
+    made.expr.unresolved_attribute.unparsed_identifier = "id"
+    made.type.udt.type, made.type.udt.jvm_class = "udt", NAME
+    made.type.udt.sql_type.string.SetInParent()
+def fitted(plan):
+    plan.root.to_schema.input.range.end = 3
+    field = plan.root.to_schema.schema.struct.fields.add()
+    field.name = "id"
+    field.data_type.udt.type, field.data_type.udt.jvm_class = "udt", NAME
+    field.data_type.udt.sql_type.string.SetInParent()
+answer = [outcome(in_ddl), *(told for one in (rows_of_its_own, read, cast, fitted) for told in both(one))]
+answer.append(outcome(lambda: spark.sql(f"SELECT from_json('{{}}', '{TYPE}')").schema))
+answer.append(spark.createDataFrame([(1, "a")], "id int, name string").collect() == [(1, "a")])
+"""
+)
+
 THERE = [(kind, field) for kind, field in KINDS if kind in proto.Catalog.DESCRIPTOR.fields_by_name]
 
 TASKS = {
@@ -264,6 +298,7 @@ TASKS = {
     "artifacts": (ALICE, "", ARTIFACTS),
     "writes": (ALICE, "", WRITES),
     "evaluated": (ALICE, "", EVALUATED),
+    "classes": (ALICE, "", "import json\n" + CLASSES),
 }
 
 
@@ -376,3 +411,12 @@ def test_no_function_is_evaluated_that_the_guard_does_not_know(answers) -> None:
     assert asked == []
     for told in refused:
         assert "`XmlToStructs` is not among the functions that the guard understands" in told
+
+
+def test_no_class_is_made_of_a_type(answers) -> None:
+    """Way in 5: a type that names a class has Spark make an object of it, whoever only asks for columns."""
+    *refused, own = answer_of(answers, "classes")
+    assert len(refused) == 10
+    for told in refused:
+        assert "is not among the types that the guard understands" in told
+    assert own

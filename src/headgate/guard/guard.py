@@ -28,7 +28,7 @@ from headgate.guard.purposes import Purposes, Use, analyse
 from headgate.guard.reading import chosen
 from headgate.guard.recipe import Recipe, write_recipe
 from headgate.guard.settings import Settings
-from headgate.guard.streams import Checkpoints, taken_by_others
+from headgate.guard.streams import Checkpoints, state_objections, taken_by_others
 from headgate.guard.vocabulary import ADMINISTRATORS_ONLY, COMMANDS, GOVERNED, STREAM_START
 from headgate.model.closest import closest
 from headgate.model.schema import StreamCatalog
@@ -193,6 +193,7 @@ class Guard:
         accesses = dict(self._accesses(description, purposes, user, environment, version.compliance))
         on_assist_denied = version.defaults.on_assist_denied if version.decider.policies else AssistDenied.REFUSE
         recipe = write_recipe(description, purposes, accesses, on_assist_denied)
+        recipe.refusals.extend(state_objections(description, hidden=bool(recipe.quiet or recipe.groups)))
         if not self.settings.compare_answers:
             recipe.releases.clear()
         used = tuple(_used(purposes, accesses))

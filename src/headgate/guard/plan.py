@@ -91,6 +91,8 @@ class Description:
     settings: dict[str, str]
     padded: frozenset[int] = frozenset()
     """Columns that are CHARs, which may have blanks behind them."""
+    kept: bool = False
+    """Whether this is a batch of a stream whose state is in a folder that stays."""
 
 
 def read_description(text: str) -> Description:
@@ -109,6 +111,7 @@ def read_description(text: str) -> Description:
             {int(key): value[1] for key, value in attributes.items()},
             content["settings"],
             frozenset(reader.padded | {int(key) for key, value in attributes.items() if "char" in value[2:]}),
+            content.get("kept", False),
         )
     except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise ParseError(f"the description of the plan cannot be read: {error!r}") from error

@@ -34,7 +34,7 @@ class Recipe:
     warnings: list[str] = field(default_factory=list)
     guards: dict[int, dict[str, Any]] = field(default_factory=dict)
     unused: dict[int, list[int]] = field(default_factory=dict)
-    """Columns of leaves that may not be read in every row, and that the plan, as it was understood, uses for nothing."""
+    """Columns of leaves that may not be read in every row, and that the plan, as far as it is known, does not use."""
     masks: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     removed: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     nulled: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -95,7 +95,8 @@ class _Writer:
         self.shown: dict[int, _Shown] = {}
         self.hidden: set[int] = set()
         # INVARIANT: what a view's own policies take away is still there below it, where rows are counted.
-        narrowing = {id for id, one in accesses.items() if one.leaf.name == "View" and not one.open >= {*one.leaf.out}}
+        views = (one for one in accesses.values() if one.leaf.name == "View")
+        narrowing = {one.leaf.id for one in views if not one.open >= {*one.leaf.out}}
         self.carriage = Carriage(self.recipe.carry, self.recipe.groups, narrowing)
         self.uses: dict[int, dict[int, list[Use]]] = defaultdict(lambda: defaultdict(list))
         for use in purposes.uses:

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from headgate.guard.objects import plain_path
-from headgate.guard.plan import Node
+from headgate.guard.plan import Description, Node
 from headgate.guard.reading import lowered
 from headgate.guard.settings import Settings
 from headgate.guard.vocabulary import FILE_SINKS, SINKS
@@ -131,6 +131,28 @@ def taken_by_others(node: Node, user: User, settings: Settings, checkpoints: Che
             f"what is in `{place}` belongs to another user, or to an earlier run; use a new folder, or your own: "
             "an administrator opens them with `{user}` in `writable`"
         )
+
+
+_STATEFUL = frozenset(("Aggregate", "Distinct", "Deduplicate", "DeduplicateWithinWatermark"))
+
+
+def state_objections(description: Description, hidden: bool) -> Iterator[str]:
+    """Why a stream may not keep its state in a folder that stays: `hidden` if there are values not to be seen in it.
+
+    What a stream counts or compares by is in its state as it is, though its answers mask it; and so are groups that are
+    too small to be shown. Whoever may write to a folder is taken to read what is in it.
+    """
+    if description.kept and hidden and any(_has_state(node) for node in description.nodes):
+        yield (
+            "the state of this stream would hold values that may be used and not seen; start it without "
+            "`checkpointLocation`, so that its state goes with it"
+        )
+
+
+def _has_state(node: Node) -> bool:
+    if node.name == "Join":
+        return all(child.streaming for child in node.children)
+    return node.streaming and node.name in _STATEFUL
 
 
 def _sink_objections(node: Node, user: User, settings: Settings) -> Iterator[str]:

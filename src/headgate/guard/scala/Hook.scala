@@ -290,6 +290,7 @@ object Hook {
   private def describe(session: SparkSession, binding: Binding, plan: LogicalPlan, numbers: Numbers): String = {
     val description: ObjectNode = new Describe(numbers)(plan)
     description.put("guard", binding.guard).put("user", binding.user)
+    if (plan.isStreaming && Streams.kept(session)) description.put("kept", true)
     val changed = description.putObject("settings")
     val now = session.sessionState.conf.getAllConfs - TICKET
     now.foreach { case (key, value) => if (!binding.settings.get(key).orElse(Streams.usual(key)).contains(value)) changed.put(key, value) }

@@ -2,7 +2,7 @@ package org.apache.spark.sql.headgate
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import java.io.FileNotFoundException
-import java.util.UUID
+import java.util.{Collections, LinkedHashMap, UUID}
 import org.apache.hadoop.fs.Path
 import scala.util.{Failure, Success, Try}
 
@@ -34,6 +34,7 @@ object Streams {
       try {
         val checkpoint = Reading.whole(own, write.resolvedCheckpointLocation)
         Hook.enforce(own, StreamStart(write, path(write.sink).map(Reading.whole(own, _)), checkpoint, resumed(own, checkpoint)))
+        if (write.deleteCheckpointOnStop) passing.put(checkpoint.toString, true)
       } catch {
         case refusal: Throwable =>
           path(write.sink).foreach(one => Try(forget(own, new Path(one, LOG))))
@@ -58,14 +59,32 @@ object Streams {
     * is said, and the files speak for themselves.
     */
   def named(session: SparkSession): Seq[String] = Try {
-    val id = UUID.fromString(session.sparkContext.getLocalProperty("sql.streaming.queryId"))
-    val query: AnyRef = session.sharedState.activeStreamingQueries.get(id)
+    val query = running(session)
     val plan = query.getClass.getMethod("logicalPlan").invoke(query).asInstanceOf[LogicalPlan]
     plan.collectLeaves().collect { case leaf: Product if Names.of(leaf).endsWith("StreamingExecutionRelation") => leaf.productElement(0).toString }
       .filter(text => text.startsWith(SOURCE) && text.endsWith("]")).map(_.drop(SOURCE.length).dropRight(1))
   }.getOrElse(Nil)
 
   private val SOURCE = "FileStreamSource["
+
+  /** The stream that runs on this thread. */
+  private def running(session: SparkSession): AnyRef =
+    session.sharedState.activeStreamingQueries.get(UUID.fromString(session.sparkContext.getLocalProperty(QUERY)))
+
+  private val QUERY = "sql.streaming.queryId"
+
+  /** Folders for state that Spark has made itself, and throws away with the stream; the oldest are forgotten. */
+  private val passing = Collections.synchronizedMap(new LinkedHashMap[String, Boolean] {
+    override def removeEldestEntry(eldest: java.util.Map.Entry[String, Boolean]): Boolean = size > MOST
+  })
+  private val MOST = 100000
+
+  /** Whether the stream that runs on this thread keeps its state in a folder that stays; what cannot be told stays. */
+  def kept(session: SparkSession): Boolean = session.sparkContext.getLocalProperty(QUERY) != null && !Try {
+    val query = running(session)
+    val place = query.getClass.getMethod("resolvedCheckpointRoot").invoke(query).toString
+    passing.containsKey(Reading.whole(session, place).toString)
+  }.getOrElse(false)
 
   /** Where a sink for files puts them. It keeps that to itself, but for its text. */
   private def path(sink: Table): Option[String] =
