@@ -1,7 +1,7 @@
 """What the guard costs: TPC-DS through a guarded session beside plain Spark, interleaved, and decisions by rules.
 
 The policies are those of table 1 of GuardSpark++, which withhold nothing, so that only the guard's own work counts.
-Each query runs in turns plain, plain in a second session, and guarded; what is reported are ratios of the means of the
+Each query runs in turns in two plain sessions and in two guarded ones; what is reported are ratios of the means of the
 faster halves, since whatever else the machine does only makes runs slower. Plain against plain says what differences
 the machine can show.
 

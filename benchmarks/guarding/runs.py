@@ -10,9 +10,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from measuring.samples import Rounds, faster_half
+from guarding.sessions import GUARDED, PLAIN
+from measuring.samples import Rounds, faster_half, resampled
 
-PLAIN = ("plain", "plain again")
+LIMIT = 1.05
+"""How much longer a query may take guarded."""
 
 SHORT = 1.0
 """Seconds. Queries that take less vary more, and are warmed up longer and run more often."""
@@ -55,27 +57,30 @@ def measure(
     sessions: dict[str, SparkSession], texts: dict[int, str], turns: int, warm: int = 2, patience: float = 0.0
 ) -> tuple[Runs, Runs]:
     """Seconds and processor seconds. All runs of a query follow one another, after some that warm up; of short ones
-    there are more, and of all of them as many as fit into `patience` seconds.
+    there are more, and of all of them, for as long as it is not certain that they are below the limit, as many as fit
+    into `patience` seconds.
 
-    Whoever comes first after other queries pays for compiling its code. Two plain sessions run the same code, so that
-    it is warm after half as many turns; guarded runs are doubled for that.
+    Whoever comes first after other queries pays for compiling its code, and each kind is as often the first.
     """
     found: Runs = {number: {name: [] for name in sessions} for number in texts}
     work: Runs = {number: {name: [] for name in sessions} for number in texts}
     kinds = list(sessions)
     for place, (number, text) in enumerate(texts.items(), start=1):
         _clear(sessions["plain"])
-        warming = [run(sessions[name], text) for _ in range(warm) for name in (*kinds, "guarded")]
+        warming = [run(sessions[name], text) for _ in range(warm) for name in kinds]
         if min(warming) < SHORT:
-            warming += [run(sessions[name], text) for _ in range(warm) for name in (*kinds, "guarded")]
-        takes = min(warming[-len(kinds) - 1 :])  # when it is warm
-        rounds = max(turns, min(4 * turns, int(2 * SHORT / takes)), int(patience / len(kinds) / takes))
-        rounds += -rounds % len(kinds)  # each kind is as often the first, the second and the last
-        for turn in range(rounds):
-            for name in kinds[turn % len(kinds) :] + kinds[: turn % len(kinds)]:
-                seconds, processor = run_counted(sessions[name], text)
-                found[number][name].append(seconds)
-                work[number][name].append(processor)
+            warming += [run(sessions[name], text) for _ in range(warm) for name in kinds]
+        takes = min(warming[-len(kinds) :])  # when it is warm
+        least = max(turns, min(4 * turns, int(2 * SHORT / takes)))
+        most = max(least, int(patience / len(kinds) / takes))
+        rounds = 0
+        while rounds < least or (rounds < most and not below_the_limit(found[number])):
+            for turn in range(len(kinds)):  # each kind is as often the first, the second and the last
+                for name in kinds[turn:] + kinds[:turn]:
+                    seconds, processor = run_counted(sessions[name], text)
+                    found[number][name].append(seconds)
+                    work[number][name].append(processor)
+            rounds += len(kinds)
         shown = ", ".join(
             f"{name} {faster_half(own):.3f} s ({faster_half(work[number][name]):.3f})"
             for name, own in found[number].items()
@@ -97,9 +102,14 @@ def warm_up(spark: SparkSession, texts: dict[int, str]) -> None:
         run(spark, text)
 
 
+def below_the_limit(rounds: Rounds) -> bool:
+    """Whether a query is as quick as it should be, 39 times in 40, had the same rounds come in other numbers."""
+    return resampled([rounds], lambda drawn: slowdown(drawn[0]), 300)[1] < LIMIT
+
+
 def slowdown(rounds: Rounds) -> float:
-    """How much longer a query takes guarded than in both plain sessions, together."""
-    return faster_half(rounds["guarded"]) / plain_seconds(rounds)
+    """How much longer a query takes in both guarded sessions than in both plain ones."""
+    return statistics.fmean(faster_half(rounds[kind]) for kind in GUARDED) / plain_seconds(rounds)
 
 
 def noise(rounds: Rounds) -> float:
@@ -118,7 +128,7 @@ def ratios(times: Runs) -> dict[str, dict[int, float]]:
     }
 
 
-def differing(found: dict[str, dict[int, float]], limit: float = 1.05) -> tuple[list[int], list[int]]:
+def differing(found: dict[str, dict[int, float]], limit: float = LIMIT) -> tuple[list[int], list[int]]:
     """Queries that take longer guarded, and those of which the two plain sessions differ, by more than a limit."""
     slower = sorted(number for number, one in found["guarded"].items() if one > limit)
     return slower, sorted(number for number, one in found["plain again"].items() if max(one, 1 / one) > limit)

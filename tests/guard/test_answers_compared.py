@@ -148,7 +148,7 @@ def test_a_minimum_of_few_rows_makes_no_maximum_of_them() -> None:
 def test_a_function_that_is_not_known_is_taken_for_everything() -> None:
     assert [kinds_of(one) for one in ("avg", "max", "count")] == [[SUMMED], [EXTREME], [COUNTED]]
     assert kinds_of("compute") == [SUMMED, COUNTED, EXTREME]
-    letter = {"kinds": [[SUMMED], [SUMMED]], "atoms": [[0, 0, 9], [0, -1, 1]], "needs": [[5, 5], [5, 0]]}
+    letter = {"kinds": [[SUMMED], [SUMMED]], "atoms": [[0, 0, 9, 9], [0, -1, 1, 1]], "needs": [[5, 5], [5, 0]]}
     assert compare(letter)
     assert compare(letter | {"kinds": [[COUNTED], [COUNTED]]})
     assert not compare(letter | {"kinds": [[SUMMED], [EXTREME]]})

@@ -438,7 +438,7 @@ def _because(access: Access, use: Use) -> str:
 
 def _where_it_is(cover: Cover, there: Term | None) -> Cover:
     """INVARIANT: a row whose cell another use takes away does not count towards the size of a group."""
-    if there is None or there == cover.where:
+    if cover.need is None or there is None or there == cover.where:
         return cover
     return replace(cover, need=call("if", there, cover.need, {"type": "int", "value": None}))
 
