@@ -274,6 +274,10 @@ def test_administrators_are_shown_plans_as_they_are(answers) -> None:
         (["--connect"], "nobody could sign in"),
         (["--connect", "--tokens", "examples/guard/tokens.yaml", "--setting", "fast"], "`fast` is not a setting"),
         (["--connect", "--tokens", "nothing.yaml"], "nothing.yaml"),
+        (
+            ["--connect", "--tokens", "examples/guard/tokens.yaml", "--settings", "none.yaml"],
+            "none.yaml: cannot be read",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_command_is_said(options, message) -> None:

@@ -16,6 +16,10 @@ import pytest
 from endpoints import ALICE, BOB, Endpoint, answer_of, answers_to, environment
 from guarded import ROOT
 
+from headgate.cli.serve import administrators_settings
+from headgate.guard import Limits, Settings
+from headgate.scenario.load import load_scenario
+
 APPLICATION = """
 patient = spark.table("patient").selectExpr("PatientName", "Expense as exp1").filter("exp1 > 6000")
 answer = sorted(map(list, patient.groupBy("PatientName").sum("exp1").collect()), key=str)
@@ -59,11 +63,17 @@ answer = [count(), asks(iter([request])), asks(late()), count()]
 answer.append(outcome(lambda: session("alice-example").range(1).count()))
 """
 
+PLAN = """
+answer = spark.table("patient").select("Id")._explain_string()
+"""
+
 TASKS = {
     "bob": (BOB, "", APPLICATION),
     "alice": (ALICE, "", APPLICATION),
     "alice as bob": (ALICE, ";user_id=bob", APPLICATION),
     "places": (BOB, "", PLACES),
+    "plan": (ALICE, "", PLAN),
+    "plan for an administrator": (BOB, "", PLAN),
     "changes": (ALICE, "", CHANGES),
     "revoked": (ALICE, "", REVOKED),
     "bob later": (BOB, "", APPLICATION),
@@ -83,9 +93,12 @@ class Server:
         }
         for path, text in self.texts.items():
             path.write_text(text, encoding="utf-8")
+        settings = folder / "settings.yaml"
+        settings.write_text("version: 1\nadministrators: [bob]\n", encoding="utf-8")
         java = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djava.io.tmpdir={self.temporary}"
         command = [sys.executable, "-c", "from headgate.cli.main import main; main()", "serve", self.scenario]
         command += ["--connect", "--tokens", self.tokens, "--port", "0", "--json", "--master", "local[2]"]
+        command += ["--settings", settings]
         command += ["--setting", "spark.sql.shuffle.partitions=2", "--setting", f"spark.driver.extraJavaOptions={java}"]
         self.complaints = folder / "stderr"
         with self.complaints.open("w") as complaints:
@@ -176,6 +189,18 @@ def test_elements_are_a_table_wherever_they_lie(found) -> None:
     assert answer_of(found.answers, "places") == ["done", 4, 101]
     ((_, mode),) = found.folders
     assert mode == stat.S_IRWXU
+
+
+def test_settings_are_those_of_the_file(found) -> None:
+    assert "FileScan" in answer_of(found.answers, "plan for an administrator")
+    assert "FileScan" not in answer_of(found.answers, "plan")
+
+
+def test_limits_of_the_command_line_win(tmp_path) -> None:
+    (tmp_path / "settings.yaml").write_text("version: 1\nlimits: {seconds: 60, queries: 3}\n", encoding="utf-8")
+    scenario = load_scenario(ROOT / "examples/medical/scenario.yaml")
+    assert administrators_settings(tmp_path / "settings.yaml", scenario, {"queries": 2}).limits == Limits(60, 2)
+    assert administrators_settings(None, scenario, {}) == Settings()
 
 
 def test_policies_are_read_anew_and_followed_by_sessions_that_are_open(found) -> None:

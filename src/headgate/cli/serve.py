@@ -85,7 +85,7 @@ def serve(
     loaded = load_scenario(scenario)
     limits = {"seconds": query_seconds, "queries": queries, "streams": streams}
     limits |= {"analyses": analyses, "sessions": sessions}
-    own = _administrators(settings, loaded, {key: value for key, value in limits.items() if value is not None})
+    own = administrators_settings(settings, loaded, {key: value for key, value in limits.items() if value is not None})
     # Spark takes a second to import, and no other command of the program needs it.
     from headgate.guard.served import serving
 
@@ -102,7 +102,7 @@ def serve(
         _follow(served, waiting, as_json)
 
 
-def _administrators(path: Path | None, scenario: Scenario, limits: dict[str, int]) -> Settings:
+def administrators_settings(path: Path | None, scenario: Scenario, limits: dict[str, int]) -> Settings:
     """The settings of the file, with the limits of the command line in place of its own."""
     from headgate.guard.settings import Settings
     from headgate.guard.settings_file import read_settings
