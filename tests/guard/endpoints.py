@@ -32,7 +32,9 @@ settings = Settings({"patient": Source(path=sys.argv[3])}, {}, opened, frozenset
 guard = Guard(system.streams, system.policies, system.users, settings)
 config = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": sys.argv[4],
           "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", **json.loads(sys.argv[6])}
-endpoint = serve(guard, read_tokens(Path(sys.argv[2]), system.users), 0, "127.0.0.1", config)
+def prepare(spark):
+    assert spark.createDataFrame([(1,)], "x int").count() == 1  # by which Spark takes this session for everybody's
+endpoint = serve(guard, read_tokens(Path(sys.argv[2]), system.users), 0, "127.0.0.1", config, prepare)
 print(json.dumps({"port": endpoint.port}), flush=True)
 for line in sys.stdin:
     guard.replace_policies(parse_policies(json.loads(line), guard.catalog))

@@ -47,7 +47,7 @@ def serve(
     port: Annotated[int, typer.Option(help="The port to listen on; 0 for any that is free.", min=0, max=65535)] = 15002,
     master: Annotated[str, typer.Option(help="The Spark master.")] = "local[*]",
     warehouse: Annotated[
-        Path | None,
+        str | None,
         typer.Option(help="Spark's warehouse folder; a temporary one if none is given.", show_default=False),
     ] = None,
     query_seconds: Annotated[
@@ -80,15 +80,16 @@ def serve(
     if tokens is None:
         raise InputError("nobody could sign in", hint="give --tokens")
     config = {"spark.master": master, **_settings(setting or [])}
-    if warehouse is not None:
-        config["spark.sql.warehouse.dir"] = str(warehouse.resolve())
     loaded = load_scenario(scenario)
     limits = {"seconds": query_seconds, "queries": queries, "streams": streams}
     limits |= {"analyses": analyses, "sessions": sessions}
     own = administrators_settings(settings, loaded, {key: value for key, value in limits.items() if value is not None})
     # Spark takes a second to import, and no other command of the program needs it.
+    from headgate.guard.objects import whole_path
     from headgate.guard.served import serving
 
+    if warehouse is not None:
+        config["spark.sql.warehouse.dir"] = whole_path(warehouse, Path.cwd())
     waiting: SimpleQueue[int] = SimpleQueue()
     _listen(waiting, signal.SIGTERM, signal.SIGHUP)
     with serving(loaded, tokens, own, port, host, config) as served:

@@ -41,7 +41,7 @@ class ConnectEndpoint:
     def running(self) -> bool:
         """Whether Spark is still there. It ends without us if it is killed, or gets a signal that we get as well."""
         gateway: Any = self.spark.sparkContext._gateway
-        return gateway is not None and gateway.proc.poll() is None
+        return gateway.proc is None or gateway.proc.poll() is None  # None: somebody else has started it
 
     def replace(self, policies: PolicySet | None, users: Mapping[str, User], tokens: TokenBook) -> None:
         """Put other policies, users and tokens in force; a token that is gone opens nothing any more."""

@@ -99,9 +99,13 @@ object Hook {
     constructor.newInstance(values.take(constructor.getParameterCount): _*).asInstanceOf[SparkSession]
   }
 
-  /** Lets a session act for a user, once and for good; its copies know by the ticket. */
+  /** Lets a session act for a user, once and for good; its copies know by the ticket.
+    *
+    * INVARIANT: nobody gets a session that does not have the hook, whichever one it was made of.
+    */
   private[sql] def bind(session: SparkSession, binding: Binding): Unit = bindings.synchronized {
     if (!bindings.containsKey(session)) {
+      if (!session.sessionState.planNormalizationRules.exists(_.isInstanceOf[GuardRule])) throw refused("this session is not guarded")
       val ticket = UUID.randomUUID().toString
       tickets.put(ticket, binding)
       session.sessionState.conf.setConfString(TICKET, ticket)
