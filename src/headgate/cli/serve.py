@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headgate.cli.options import AsJson
-from headgate.cli.terminal import messages, print_error
+from headgate.cli.terminal import NOT_AS_EXPECTED, messages, print_error
 from headgate.errors import FAILURES, HeadgateError, InputError
 from headgate.scenario.load import Scenario, load_scenario
 
@@ -51,14 +51,21 @@ def serve(
         typer.Option(help="Spark's warehouse folder; a temporary one if none is given.", show_default=False),
     ] = None,
     query_seconds: Annotated[
-        int | None, typer.Option(help="How long a query of a user, or a batch of a stream, may take; 3600.", min=1)
+        int | None,
+        typer.Option(help="How long a query of a user, or a batch of a stream, may take (3600 by default).", min=1),
     ] = None,
-    queries: Annotated[int | None, typer.Option(help="How many queries of a user may run at once; 16.", min=1)] = None,
-    streams: Annotated[int | None, typer.Option(help="How many streams of a user may run at once; 8.", min=0)] = None,
+    queries: Annotated[
+        int | None, typer.Option(help="How many queries of a user may run at once (16 by default).", min=1)
+    ] = None,
+    streams: Annotated[
+        int | None, typer.Option(help="How many streams of a user may run at once (8 by default).", min=0)
+    ] = None,
     analyses: Annotated[
-        int | None, typer.Option(help="How many plans of a user may be analysed at once; 8.", min=1)
+        int | None, typer.Option(help="How many plans of a user may be analysed at once (8 by default).", min=1)
     ] = None,
-    sessions: Annotated[int | None, typer.Option(help="How many sessions a user may have; 64.", min=1)] = None,
+    sessions: Annotated[
+        int | None, typer.Option(help="How many sessions a user may have (64 by default).", min=1)
+    ] = None,
     setting: Annotated[
         list[str] | None, typer.Option(help="One more of Spark's settings, as key=value.", show_default=False)
     ] = None,
@@ -135,7 +142,8 @@ def _follow(served: Served, waiting: SimpleQueue[int], as_json: bool) -> None:
             number = waiting.get(timeout=LOOKS)
         except Empty:
             if not served.endpoint.running:
-                raise HeadgateError("Spark has ended, and the endpoint with it") from None
+                print_error(HeadgateError("Spark has ended, and the endpoint with it"))
+                raise typer.Exit(NOT_AS_EXPECTED) from None
             continue
         if number != signal.SIGHUP:
             return
