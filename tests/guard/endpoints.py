@@ -32,7 +32,9 @@ settings = Settings({"patient": Source(path=sys.argv[3])}, {}, opened, frozenset
 guard = Guard(system.streams, system.policies, system.users, settings)
 config = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": sys.argv[4],
           "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", **json.loads(sys.argv[6])}
-endpoint = serve(guard, read_tokens(Path(sys.argv[2]), system.users), 0, "127.0.0.1", config)
+def prepare(spark):
+    assert spark.createDataFrame([(1,)], "x int").count() == 1  # by which Spark takes this session for everybody's
+endpoint = serve(guard, read_tokens(Path(sys.argv[2]), system.users), 0, "127.0.0.1", config, prepare)
 print(json.dumps({"port": endpoint.port}), flush=True)
 for line in sys.stdin:
     guard.replace_policies(parse_policies(json.loads(line), guard.catalog))
@@ -159,17 +161,23 @@ print(json.dumps({"answers": answers}))
 """
 
 
-def answers_to(endpoint: Endpoint, tasks: Mapping[str, tuple[str, str, str]]) -> dict[str, dict[str, Any]]:
-    """What unmodified clients get: one process for all, a session for each (token, more of the address, program)."""
+def answers_to(
+    endpoint: Endpoint, tasks: Mapping[str, tuple[str, str, str]], login: str | None = None
+) -> dict[str, dict[str, Any]]:
+    """What unmodified clients get: one process for all, a session for each (token, more of the address, program).
+
+    With a `login` they run as on most machines, which say who is logged in.
+    """
     data = str(endpoint.data)
     placed = {name: (token, more, program.replace("DATA", data)) for name, (token, more, program) in tasks.items()}
     command = [sys.executable, "-c", CLIENT, str(endpoint.port), json.dumps(placed)]
     pipe = subprocess.PIPE
+    own = environment() | ({"USER": login} if login is not None else {})
     found: dict[str, dict[str, Any]] = {}
     # A client says of every error where it was. Through a pipe that nobody reads, some forty of them keep it waiting.
     with (
         tempfile.TemporaryFile("w+") as complaints,
-        subprocess.Popen(command, env=environment(), stdin=pipe, stdout=pipe, stderr=complaints, text=True) as client,
+        subprocess.Popen(command, env=own, stdin=pipe, stdout=pipe, stderr=complaints, text=True) as client,
     ):
         assert client.stdin is not None
         assert client.stdout is not None

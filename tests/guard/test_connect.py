@@ -122,6 +122,7 @@ TASKS = {
     "nearly": ("alice-example2", "", APPLICATION),
     "false": (ALICE, ";user_id=bob", APPLICATION),
     "true": (ALICE, ";user_id=alice", APPLICATION),
+    "a login": (ALICE, ";user_id=root", APPLICATION),
     "off": (ALICE, "", SWITCHING_OFF),
     "view": (BOB, "", VIEW),
     "no view": (ALICE, "", 'answer = spark.sql("SELECT * FROM mine").count()'),
@@ -169,6 +170,11 @@ def test_a_token_that_is_not_known_is_refused(answers, name) -> None:
 def test_a_false_user_id_is_refused(answers) -> None:
     assert "the user_id `bob` is not the user of the token" in answers["false"]["error"]
     assert answer_of(answers, "true") == [[None, 8000], [None, 9300]]
+
+
+def test_a_login_that_is_no_user_is_nobodys_claim(answers) -> None:
+    """PySpark puts it there by itself; the token says who it is."""
+    assert answer_of(answers, "a login") == [[None, 8000], [None, 9300]]
 
 
 def test_what_switches_things_off_is_refused(answers) -> None:
@@ -268,6 +274,10 @@ def test_administrators_are_shown_plans_as_they_are(answers) -> None:
         (["--connect"], "nobody could sign in"),
         (["--connect", "--tokens", "examples/guard/tokens.yaml", "--setting", "fast"], "`fast` is not a setting"),
         (["--connect", "--tokens", "nothing.yaml"], "nothing.yaml"),
+        (
+            ["--connect", "--tokens", "examples/guard/tokens.yaml", "--settings", "none.yaml"],
+            "none.yaml: cannot be read",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_command_is_said(options, message) -> None:

@@ -9,10 +9,14 @@ from guarded import printed
 
 PROGRAM = """
 import json, sys
+from pathlib import Path
 from pyspark.sql import SparkSession
+from headgate.errors import InputError
 from headgate.guard import Guard, catalog_of, session
+from headgate.guard.tables import make_tables
 from headgate.model.subject import User
 from headgate.policy.yaml_file import parse_policies
+from headgate.scenario.load import load_scenario
 
 folder = sys.argv[1]
 builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").enableHiveSupport()
@@ -51,6 +55,17 @@ answers = {
     }
     for name in TABLES
 }
+
+def served(stream):
+    path = Path(folder) / "scenario.yaml"
+    declared = "{columns: {ts: timestamp, id: int}, elements: [{ts: '2026-01-01T00:00:00Z', id: 7}]}"
+    path.write_text(f"version: 1\\nstreams: {{{stream}: {declared}}}\\n")
+    try:
+        return make_tables(spark, load_scenario(path), (), Path(folder))
+    except InputError as error:
+        return [error.message]
+
+answers["served"] = {"known": served("lines"), "new": served("others"), "count": spark.table("lines").count()}
 print("answers " + json.dumps(answers))
 spark.stop()
 """
@@ -84,3 +99,10 @@ def test_files_of_a_hive_table_are_the_table(answers: dict[str, Any]) -> None:
 
 def test_a_hive_table_without_a_policy_is_closed(answers: dict[str, Any]) -> None:
     assert all("refused by the guard" in one for one in answers["hidden"].values())
+
+
+def test_a_catalog_that_lasts_is_used_as_it_is(answers: dict[str, Any]) -> None:
+    """The elements of a scenario go when the endpoint does, and so are none of its tables."""
+    assert answers["served"]["known"] == ["`lines` is in the catalog already, and is used as it is"]
+    assert answers["served"]["count"] == 3
+    assert answers["served"]["new"] == ["the elements of stream `others` have no place in a catalog that lasts"]

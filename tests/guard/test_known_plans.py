@@ -51,7 +51,7 @@ def test_another_user_is_not_answered_with_the_first_ones_recipe(world) -> None:
         session("nil", guard, world.spark).sql(QUERY).collect()
 
 
-@pytest.mark.parametrize("change", ["policies", "profile", "roles", "environment", "user gone"])
+@pytest.mark.parametrize("change", ["policies", "users", "profile", "roles", "environment", "user gone"])
 def test_what_has_changed_is_decided_anew(world, change) -> None:
     users = dict(USERS)
     own = policy("own", 'object: {tables: [emp], where: "dept = self.dept"}, allow: [read], when: env.open <> FALSE')
@@ -62,6 +62,12 @@ def test_what_has_changed_is_decided_anew(world, change) -> None:
         case "policies":
             guard.replace_policies(parse_policies(f"version: 1\npolicies:\n{ALL}", guard.catalog))
             assert len(rows(ann.sql(QUERY))) == 4
+        case "users":
+            guard.replace_policies(guard.policies, {"ann": replace(users["ann"], profile={"dept": "B"})})
+            assert rows(ann.sql(QUERY)) == [(3, 100), (4, 70)]
+            guard.replace_policies(guard.policies, {"bea": users["bea"]})
+            with refused("unknown user `ann`"):
+                ann.sql(QUERY).collect()
         case "profile":
             users["ann"] = replace(users["ann"], profile={"dept": "B"})
             assert rows(ann.sql(QUERY)) == [(3, 100), (4, 70)]

@@ -14,6 +14,7 @@ from headgate.cli import run as run_command
 from headgate.cli import run_tests
 from headgate.cli import serve as serve_command
 from headgate.cli import simulate as simulate_command
+from headgate.cli import token as token_command
 from headgate.cli import who_can as who_can_command
 from headgate.cli.terminal import BAD_INPUT, print_error
 from headgate.cli.xacml import xacml
@@ -36,6 +37,7 @@ app.command()(simulate_command.simulate)
 app.command()(check_command.check)
 app.command("who-can")(who_can_command.who_can)
 app.command()(serve_command.serve)
+app.command()(token_command.token)
 app.add_typer(xacml)
 
 

@@ -83,6 +83,11 @@ class _Check:
         elif node.name == "LogicalRDD" and node.streaming:
             # INVARIANT: of rows that a source hands over as they are, nothing says which table they are of.
             yield "batches of this streaming source do not say what they are; it has to be one that reads by plans"
+        elif (table := self._punctuated(node)) is not None:
+            yield (
+                f"`{table}` is governed by punctuations, which the guard does not follow; subscribe to a continuous "
+                "query over it"
+            )
         elif node.name == "View" and _is_global(node.facts["name"]):
             yield f"the view `{node.facts['name']}` belongs to all sessions; make a view of your own"
         elif node.name in GOVERNED and node.out and self.objects.object_of(node) is None:
@@ -91,6 +96,17 @@ class _Check:
             yield problem
         elif node.name in GOVERNED and not node.out and node.facts.get("class", "").removesuffix("$") not in SINKS:
             yield f"{_source_text(node)} is not a sink that the guard knows"
+
+    def _punctuated(self, node: Node) -> str | None:
+        """The table behind a node, if punctuations say who may see which of its tuples.
+
+        INVARIANT: standing policies alone open nothing that needs both.
+        """
+        if node.name == "View" and not node.facts["temporary"]:
+            table = self.objects.table(node.facts["name"])
+        else:
+            table = self.objects.object_of(node) if node.name in GOVERNED else None
+        return table if table is not None and self.catalog.stream(table).governed else None
 
     def _misreadings(self, node: Node) -> Iterator[str]:
         table, names = self.objects.object_of(node), self.description.names

@@ -7,12 +7,14 @@ whose token opened it; one that belongs to nobody runs nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
+from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
-from headgate.errors import InputError
+from headgate.errors import HeadgateError, InputError
 from headgate.guard.build import ensure_jar
 from headgate.guard.gateway import attach, enrol
 from headgate.guard.guard import Guard
@@ -20,39 +22,110 @@ from headgate.guard.protocol import FORBIDDEN, REQUESTS, WORDS
 from headgate.guard.session import settle_tables
 from headgate.guard.tokens import TokenBook
 from headgate.guard.vocabulary import settable
+from headgate.model.subject import User
+from headgate.policy.model import PolicySet
+
+Prepare = Callable[[SparkSession], None]
+"""What an administrator does before anybody is let in: makes tables, say."""
 
 
 class ConnectEndpoint:
     """A running endpoint."""
 
-    def __init__(self, spark: SparkSession, port: int) -> None:
+    def __init__(self, spark: SparkSession, guard: Guard) -> None:
         self.spark = spark
-        self.port = port
+        self.guard = guard
+        self.port = 0
+
+    @property
+    def running(self) -> bool:
+        """Whether Spark is still there. It ends without us if it is killed, or gets a signal that we get as well."""
+        gateway: Any = self.spark.sparkContext._gateway
+        return gateway.proc is None or gateway.proc.poll() is None  # None: somebody else has started it
+
+    def replace(self, policies: PolicySet | None, users: Mapping[str, User], tokens: TokenBook) -> None:
+        """Put other policies, users and tokens in force; a token that is gone opens nothing any more."""
+        self.guard.replace_policies(policies, users)
+        try:
+            self.admit(tokens)
+        except (Py4JNetworkError, ConnectionError) as error:
+            raise HeadgateError("Spark has ended, and the endpoint with it") from error
+
+    def admit(self, tokens: TokenBook) -> None:
+        """Let in whoever has one of these tokens, and nobody else."""
+        digests = (f"{digest} {user}" for digest, user in tokens.digests.items())
+        self._door.Tokens.start(_array(self.spark, digests), _array(self.spark, self.guard.users))
+
+    def open(self) -> None:
+        """Listen."""
+        limits = self.guard.settings.limits
+        self.port = int(
+            self._door.ConnectGuard.start(
+                self.spark._jsparkSession,
+                self.guard.id,
+                _array(self.spark, REQUESTS),
+                _array(self.spark, (f"{message} {word}" for message, words in WORDS.items() for word in words)),
+                _array(self.spark, (f"{part} {why}" for part, why in FORBIDDEN.items())),
+                _array(self.spark, settable()),
+                limits.seconds,
+                limits.queries,
+                limits.streams,
+                limits.analyses,
+                limits.sessions,
+            )
+        )
 
     def stop(self) -> None:
-        """Close the endpoint and Spark with it."""
-        self._server().stop()
-        self.spark.stop()
+        """Close the endpoint and Spark with it, if it is still there."""
+        with suppress(Py4JNetworkError, ConnectionError):
+            self._door.ConnectGuard.stop()
+            self.spark.stop()
 
-    def _server(self) -> Any:
+    @property
+    def _door(self) -> Any:
         jvm: Any = self.spark.sparkContext._jvm
-        return jvm.org.apache.spark.sql.connect.headgate.ConnectGuard
+        return jvm.org.apache.spark.sql.connect.headgate
 
 
 def serve(
-    guard: Guard, tokens: TokenBook, port: int = 15002, host: str = "127.0.0.1", config: Mapping[str, str] | None = None
+    guard: Guard,
+    tokens: TokenBook,
+    port: int = 15002,
+    host: str = "127.0.0.1",
+    config: Mapping[str, str] | None = None,
+    prepare: Prepare | None = None,
 ) -> ConnectEndpoint:
-    """Start the endpoint. It must be the first Spark of the process; `config` is more of Spark's configuration."""
+    """Start the endpoint. It must be the first Spark of the process; `config` is more of Spark's configuration.
+
+    `prepare` is given a session that is not guarded, before anybody is let in.
+    """
     if SparkSession.getActiveSession() is not None:
         raise InputError("this process already runs Spark", hint="start the endpoint in a process of its own")
+    spark = _started(port, host, config or {})
+    try:
+        hook = attach(spark)
+        enrol(guard)
+        if prepare is not None:
+            prepare(SparkSession(spark.sparkContext, hook.unguarded(spark._jsparkSession)))
+        settle_tables(guard, spark)
+        endpoint = ConnectEndpoint(spark, guard)
+        endpoint.admit(tokens)
+        endpoint.open()
+    except BaseException:
+        spark.stop()
+        raise
+    return endpoint
+
+
+def _started(port: int, host: str, config: Mapping[str, str]) -> SparkSession:
+    """A Spark in which every session is guarded, and the first one acts for nobody."""
     builder = SparkSession.builder.appName("headgate").config("spark.ui.enabled", "false")
     # Nothing stops a loop of a script that runs no query: `BEGIN l: LOOP ITERATE l; END LOOP; END`.
     builder = builder.config("spark.sql.scripting.enabled", "false")
-    for key, value in {**_loopback(config or {}), **(config or {})}.items():
+    for key, value in {**_loopback(config), **config}.items():
         builder = builder.config(key, value)
-    jar = str(ensure_jar())
-    spark = (
-        builder.config("spark.driver.extraClassPath", jar)
+    return (
+        builder.config("spark.driver.extraClassPath", str(ensure_jar()))
         .config("spark.sql.extensions", "org.apache.spark.sql.headgate.GuardExtensions")
         .config("spark.connect.grpc.interceptor.classes", "org.apache.spark.sql.connect.headgate.ConnectGuard")
         .config("spark.connect.grpc.binding.address", host)
@@ -66,28 +139,6 @@ def serve(
         .config("spark.scheduler.mode", "FAIR")
         .getOrCreate()
     )
-    attach(spark)
-    enrol(guard)
-    settle_tables(guard, spark)
-    endpoint = ConnectEndpoint(spark, port)
-    limits = guard.settings.limits
-    endpoint.port = int(
-        endpoint._server().start(
-            spark._jsparkSession,
-            guard.id,
-            _array(spark, tuple(f"{digest} {user}" for digest, user in tokens.digests.items())),
-            _array(spark, REQUESTS),
-            _array(spark, tuple(f"{message} {word}" for message, words in WORDS.items() for word in words)),
-            _array(spark, tuple(f"{part} {why}" for part, why in FORBIDDEN.items())),
-            _array(spark, settable()),
-            limits.seconds,
-            limits.queries,
-            limits.streams,
-            limits.analyses,
-            limits.sessions,
-        )
-    )
-    return endpoint
 
 
 def _loopback(config: Mapping[str, str]) -> dict[str, str]:
@@ -97,7 +148,8 @@ def _loopback(config: Mapping[str, str]) -> dict[str, str]:
     return dict.fromkeys(("spark.driver.bindAddress", "spark.driver.host"), "127.0.0.1")
 
 
-def _array(spark: SparkSession, texts: tuple[str, ...]) -> Any:
+def _array(spark: SparkSession, given: Iterable[str]) -> Any:
+    texts = tuple(given)
     gateway: Any = spark.sparkContext._gateway
     made = gateway.new_array(gateway.jvm.java.lang.String, len(texts))
     for place, text in enumerate(texts):

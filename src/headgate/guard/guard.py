@@ -57,6 +57,7 @@ class _Version:
     decider: Decider
     compliance: Compliance
     defaults: Defaults
+    users: Mapping[str, User]
     answers: dict[str, tuple[_Decided, str]] = field(default_factory=dict)
     """Permits by the SHA-256 of the description, each with the recipe's text."""
 
@@ -82,18 +83,21 @@ class Guard:
         self.notifications: deque[Notification] = deque(maxlen=KEPT)
         for name in self.settings.sources:
             self.catalog.stream(name)
-        self._version = self._made(self.policies)
+        self._version = self._made(self.policies, self.users)
 
-    def replace_policies(self, policies: PolicySet | None) -> None:
-        """Put another policy set in force, all at once; the next plan and the next micro-batch follow it."""
-        version = self._made(policies)
+    def replace_policies(self, policies: PolicySet | None, users: Mapping[str, User] | None = None) -> None:
+        """Put another policy set in force, all at once; the next plan and the next micro-batch follow it.
+
+        With `users` these are replaced together with it: no plan is decided by the ones and the others.
+        """
+        version = self._made(policies, users if users is not None else self.users)
         with self._changing:
-            self.policies = policies
+            self.policies, self.users = policies, version.users
             self._version = version
 
-    def _made(self, policies: PolicySet | None) -> _Version:
+    def _made(self, policies: PolicySet | None, users: Mapping[str, User]) -> _Version:
         decider = Decider(policies, self.catalog)
-        return _Version(decider, Compliance(decider), policies.defaults if policies else Defaults())
+        return _Version(decider, Compliance(decider), policies.defaults if policies else Defaults(), users)
 
     def settle(
         self,
@@ -115,20 +119,18 @@ class Guard:
 
     def user(self, name: str) -> User:
         """The user of that id, or an error with the closest one as a hint."""
-        found = self.users.get(name)
-        if found is None:
-            raise UnknownNameError(f"unknown user `{name}`", hint=closest(name, self.users))
-        return found
+        return _user(name, self.users)
 
     def recall(self, digest: str, runs: bool) -> str | None:
         """The answer to the description with this SHA-256, if it was decided on and would be decided alike.
 
         It is put on record if the plan runs, and not if somebody only looks at it.
         """
-        decided, text = self._version.answers.get(digest, (None, None))
+        version = self._version
+        decided, text = version.answers.get(digest, (None, None))
         if decided is None or decided.user is None:
             return None
-        if decided.user != self.users.get(decided.user.id) or decided.environment != self.environment:
+        if decided.user != version.users.get(decided.user.id) or decided.environment != self.environment:
             return None
         if runs:
             self._record(decided)
@@ -176,7 +178,7 @@ class Guard:
         try:
             description = read_description(text)
             name = description.user
-            return self._decide(description, self.user(name), environment, version)
+            return self._decide(description, _user(name, version.users), environment, version)
         except FAILURES as error:
             # INVARIANT: a failure while deciding is a refusal.
             message = error.message if isinstance(error, InputError) else type(error).__name__
@@ -212,7 +214,8 @@ class Guard:
 
     def unresolvable(self, text: str, name: str) -> str | None:
         """Why Spark must not look for the columns of a described source, or do something else, before it is decided."""
-        user, version, environment = self.user(name), self._version, dict(self.environment)
+        version, environment = self._version, dict(self.environment)
+        user = _user(name, version.users)
         return unresolvable(text, self.objects, partial(_may_choose, version, user, environment), user, self.settings)
 
     def _accesses(
@@ -259,6 +262,13 @@ class Guard:
         if node.name in GOVERNED and node.out:
             return self.objects.object_of(node)
         return None
+
+
+def _user(name: str, users: Mapping[str, User]) -> User:
+    found = users.get(name)
+    if found is None:
+        raise UnknownNameError(f"unknown user `{name}`", hint=closest(name, users))
+    return found
 
 
 def _may_choose(version: _Version, user: User, environment: Environment, table: str, column: str) -> bool:

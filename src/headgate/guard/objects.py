@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from headgate.guard.plan import Node
 
@@ -35,6 +36,15 @@ class Source:
     @property
     def kind(self) -> str:
         return "files" if self.path is not None else "jdbc" if self.url is not None else self.format or ""
+
+
+def option_text(value: str | float | bool) -> str:
+    """The value of an option as Spark has it.
+
+    >>> option_text(True), option_text(100), option_text("gzip")
+    ('true', '100', 'gzip')
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True)
@@ -182,6 +192,17 @@ def normal_name(name: str) -> tuple[str, ...]:
     parts = tuple(part.strip("`").lower() for part in re.split(r"\.(?=(?:[^`]*`[^`]*`)*[^`]*$)", name))
     return (*DEFAULT_NAMESPACE[: 3 - len(parts)], *parts) if len(parts) < 3 else parts
 
+
+def whole_path(path: str, base: Path) -> str:
+    """A path as a file in the folder `base` names it; one with a scheme is whole already.
+
+    >>> whole_path("hdfs://node/words", Path("/data")), whole_path("../words", Path("/data/notes"))
+    ('hdfs://node/words', '/data/words')
+    """
+    return path if _SCHEME.match(path) else str((base / path).resolve())
+
+
+_SCHEME = re.compile(r"[^/:]+:")
 
 _PATH = re.compile(r"(?:([^/:]+):)?(?://([^/]*))?(.*)", re.DOTALL)
 """Scheme, authority and the rest, as Hadoop divides a path: nothing in it is a query, a fragment or encoded."""

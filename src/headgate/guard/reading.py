@@ -108,6 +108,12 @@ def added_to_table(name: str, given: Mapping[str, str]) -> Iterator[str]:
     yield from _added(name, given, {}, _OF_TABLES | about_folders | _ABOUT_CONNECTIONS - _OF_DATABASES)
 
 
+def left_to_users(source_format: str) -> frozenset[str]:
+    """Options in lower case that do not say which table a source is: users give their own beside its `Source`."""
+    of_databases = _ABOUT_CONNECTIONS - {"user"}  # by which a database may find its tables
+    return of_databases if source_format == "jdbc" else _OF_FORMATS.get(source_format, frozenset())
+
+
 def chosen(leaf: Node, objects: Objects) -> list[str]:
     """The columns by which a reader has chosen rows, or divided them, with nothing of it in the plan.
 

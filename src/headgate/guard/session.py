@@ -51,13 +51,14 @@ def session(user: str, guard: Guard, spark: SparkSession | None = None) -> Spark
 
 def settle_tables(guard: Guard, spark: SparkSession) -> None:
     """Tell the guard where the files of catalog tables are: read by path, they are still the table."""
-    known = [_quoted(name) for name in guard.catalog.names if name not in guard.settings.sources]
+    known = [quoted(name) for name in guard.catalog.names if name not in guard.settings.sources]
     found: Any = attach(spark).locations(spark._jsparkSession, json.dumps(known))
     for name, (location, provider, partitions, options, padded) in json.loads(found).items():
         guard.settle(name, location, provider, tuple(partitions), options, tuple(padded))
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A table's name as Spark's parser takes it, whatever is in it."""
     return ".".join("`" + part.strip("`").replace("`", "``") + "`" for part in name.split("."))
 
 

@@ -42,7 +42,9 @@ def read_tokens(path: Path, users: Iterable[str]) -> TokenBook:
     known = list(users)
     if not isinstance(document.value, dict):
         raise InputError(
-            "a token file is a mapping of users to digests", place=document.place(), hint="`alice: 5e88...`"
+            "a token file is a mapping of users to digests",
+            place=document.place(),
+            hint="`alice: 5e88...`, or `{}` for nobody",
         )
     digests: dict[str, str] = {}
     for user, given in document.value.items():

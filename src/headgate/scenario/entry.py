@@ -8,7 +8,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from headgate.policy.entry import Scalar, Strict
 
-Identifier = Annotated[str, Field(pattern=r"^[\w][\w.@+-]*$", max_length=100)]
+NAME = r"^[\w][\w.@+-]*$"
+Identifier = Annotated[str, Field(pattern=NAME, max_length=100)]
 """Ids of queries and users become file names, so they are letters, digits and `_ . @ + -`."""
 
 
@@ -48,12 +49,18 @@ class StreamEntry(Strict):
     source: SourceEntry | None = None
     elements: list[Any] | None = None
 
+    @property
+    def inline(self) -> list[Any] | None:
+        """The elements that stand in the scenario itself, wherever they do."""
+        if self.elements is not None:
+            return self.elements
+        return self.source.elements if self.source is not None else None
+
     @model_validator(mode="after")
     def _one_input(self) -> StreamEntry:
-        inline = self.source is not None and self.source.elements is not None
         if self.elements is not None and self.source is not None:
             raise ValueError("both `source` and `elements` are given; keep one of them")
-        if self.source is not None and not inline and self.source.format is None:
+        if self.source is not None and self.inline is None and self.source.format is None:
             raise ValueError("`source` has no `format`; add `format: json`")
         return self
 

@@ -52,9 +52,8 @@ def read_inputs(
 def _elements(
     stream: StreamSchema, entry: StreamEntry, base: Path, read_other: ReadOther
 ) -> Iterator[Element | Rejected]:
-    inline = entry.elements if entry.elements is not None else entry.source.elements if entry.source else None
-    if inline is not None:
-        for position, value in enumerate(inline, start=1):
+    if entry.inline is not None:
+        for position, value in enumerate(entry.inline, start=1):
             yield parse_object(value, stream, f"element {position}")
         return
     if entry.source is None:

@@ -22,19 +22,20 @@ object ConnectGuard {
   @volatile private var words: Map[String, Set[String]] = Map.empty
   @volatile private var settings: Map[String, String] = Map.empty
 
-  /** Opens the endpoint for one guard: whose tokens are known (`Tokens.start`), which kinds of requests are let in, which
-    * choices of messages (`Relation read`), and what no request may contain, each with the reason behind it. Gives the port.
+  /** Opens the endpoint for one guard, whose tokens are known to `Tokens`: which kinds of requests are let in, which choices of
+    * messages (`Relation read`), and what no request may contain, each with the reason behind it. Gives the port.
     */
   def start(
-      base: SparkSession, guardId: String, tokens: Array[String], allowed: Array[String], choices: Array[String], forbidden: Array[String],
+      base: SparkSession, guardId: String, allowed: Array[String], choices: Array[String], forbidden: Array[String],
       settable: Array[String], seconds: Long, queries: Int, streams: Int, analyses: Int, sessions: Int): Int = {
-    Tokens.start(tokens)
     kinds = allowed.toSet
     words = choices.map(_.split(" ", 2)).groupMap(_(0))(_(1)).map { case (name, list) => name -> list.toSet }
     parts = forbidden.map(_.split(" ", 2)).map(one => one(0) -> one(1)).toMap
     DoorSettings.start(settable)
     settings = base.newSession().sessionState.conf.getAllConfs
     guard = Some(guardId)
+    // INVARIANT: threads inherit the session of whoever starts them, and in this one nothing runs.
+    SparkSession.setActiveSession(base)
     SparkConnectService.start(base.sparkContext)
     Sessions.start(sessions)
     Limits.start(seconds, queries, streams, analyses)
@@ -46,6 +47,8 @@ object ConnectGuard {
     Limits.stop()
     SparkConnectService.stop()
   }
+
+  private[headgate] val UNKNOWN = "the token is missing or not known"
 
   /** Requests about a session that is there already. */
   private val LATER = Set("ReattachExecuteRequest", "ReleaseExecuteRequest", "ReleaseSessionRequest", "GetStatusRequest")
@@ -161,7 +164,7 @@ class ConnectGuard extends ServerInterceptor {
     val user = for (_ <- ConnectGuard.guard; one <- token; found <- Tokens.user(one)) yield found
     user match {
       case None =>
-        call.close(Status.UNAUTHENTICATED.withDescription("the token is missing or not known"), new Metadata())
+        call.close(Status.UNAUTHENTICATED.withDescription(ConnectGuard.UNKNOWN), new Metadata())
         new ServerCall.Listener[Request] {}
       // INVARIANT: no handler is made for what is not let in. That of artifacts has a folder before it has read anything.
       case Some(_) if !ConnectGuard.serves(requested(call.getMethodDescriptor)) =>
@@ -170,7 +173,7 @@ class ConnectGuard extends ServerInterceptor {
         new ServerCall.Listener[Request] {}
       case Some(name) =>
         val own = new UserCall(call, name)
-        new UserRequests(call, own, name, next.startCall(own, headers))
+        new UserRequests(call, own, name, () => token.flatMap(Tokens.user).contains(name), next.startCall(own, headers))
     }
   }
 

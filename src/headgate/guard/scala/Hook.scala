@@ -78,12 +78,19 @@ object Hook {
   def open(parent: AnySession, guard: String, user: String): SparkSession = {
     val extensions = new SparkSessionExtensions
     new GuardExtensions()(extensions)
-    val from = parent.asInstanceOf[SparkSession]
-    val options = from.sparkContext.conf.getAll.filter(_._1.startsWith("spark.sql.")).toMap + (Beforehand.SUBSTITUTE -> "false")
-    val session = create(Seq(from.sparkContext, Some(from.sharedState), None, extensions, options, Map.empty[String, String]))
+    val session = beside(parent, extensions, Map(Beforehand.SUBSTITUTE -> "false"))
     bind(session, Binding(guard, user, session.sessionState.conf.getAllConfs))
     Followed.in(session)
     session
+  }
+
+  /** A session that is not guarded, whatever its parent is: the administrator's own, for a Spark in which all others are. */
+  def unguarded(parent: AnySession): SparkSession = beside(parent, new SparkSessionExtensions, Map.empty)
+
+  private def beside(parent: AnySession, extensions: SparkSessionExtensions, settings: Map[String, String]): SparkSession = {
+    val from = parent.asInstanceOf[SparkSession]
+    val options = from.sparkContext.conf.getAll.filter(_._1.startsWith("spark.sql.")).toMap ++ settings
+    create(Seq(from.sparkContext, Some(from.sharedState), None, extensions, options, Map.empty[String, String]))
   }
 
   /** The constructor is hidden in the language and open in the byte code; its last parameter came with Spark 4.0. */
@@ -92,9 +99,13 @@ object Hook {
     constructor.newInstance(values.take(constructor.getParameterCount): _*).asInstanceOf[SparkSession]
   }
 
-  /** Lets a session act for a user, once and for good; its copies know by the ticket. */
+  /** Lets a session act for a user, once and for good; its copies know by the ticket.
+    *
+    * INVARIANT: nobody gets a session that does not have the hook, whichever one it was made of.
+    */
   private[sql] def bind(session: SparkSession, binding: Binding): Unit = bindings.synchronized {
     if (!bindings.containsKey(session)) {
+      if (!session.sessionState.planNormalizationRules.exists(_.isInstanceOf[GuardRule])) throw refused("this session is not guarded")
       val ticket = UUID.randomUUID().toString
       tickets.put(ticket, binding)
       session.sessionState.conf.setConfString(TICKET, ticket)

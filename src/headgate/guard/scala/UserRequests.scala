@@ -13,14 +13,16 @@ import org.apache.spark.sql.headgate.RefusedException
 
 /** What a user asks for: each request goes on in the name of the token's user, or is refused.
   *
-  * `call` is the client's, `own` what the service answers to, which scrubs what it answers.
+  * `call` is the client's, `own` what the service answers to, which scrubs what it answers. A call can be begun long before
+  * anything is asked with it, so that `holds` says again whether the token is still the user's.
   */
-class UserRequests[Request, Response](call: ServerCall[Request, Response], own: UserCall[Request, Response], user: String, next: ServerCall.Listener[Request])
+class UserRequests[Request, Response](
+    call: ServerCall[Request, Response], own: UserCall[Request, Response], user: String, holds: () => Boolean, next: ServerCall.Listener[Request])
     extends SimpleForwardingServerCallListener[Request](next) {
   private var closed = false
   private var analyses = false
 
-  override def onMessage(message: Request): Unit = bound(message.asInstanceOf[Message]) match {
+  override def onMessage(message: Request): Unit = if (!holds()) turnAway() else bound(message.asInstanceOf[Message]) match {
     case Right(config: ConfigRequest) => DoorSettings.refusal(config).fold(super.onMessage(config.asInstanceOf[Request]))(refuse)
     case Right(analyse: AnalyzePlanRequest) => Limits.analyse(user).fold(admitted(analyse))(why => refuse(s"refused by the guard: $why"))
     case Right(execute: ExecutePlanRequest) =>
@@ -38,7 +40,8 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
     * `super`, which has this from a class that is hidden from us.
     */
   override def onHalfClose(): Unit =
-    if (analyses && !closed) Limits.watched(own.operation)(next.onHalfClose())
+    if (!closed && !holds()) turnAway()
+    else if (analyses && !closed) Limits.watched(own.operation)(next.onHalfClose())
     else if (!closed) super.onHalfClose()
 
   override def onComplete(): Unit = {
@@ -84,6 +87,11 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
     call.close(Status.PERMISSION_DENIED.withDescription(why), new Metadata())
   }
 
+  private def turnAway(): Unit = {
+    closed = true
+    call.close(Status.UNAUTHENTICATED.withDescription(ConnectGuard.UNKNOWN), new Metadata())
+  }
+
   /** The request in the name of the token's user, or why it is not let in. */
   private def bound(message: Message): Either[String, Message] = {
     val field = message.getDescriptorForType.findFieldByName("user_context")
@@ -96,13 +104,16 @@ class UserRequests[Request, Response](call: ServerCall[Request, Response], own: 
     }
   }
 
+  /** The token alone says who it is. PySpark puts the login of the operating system into every request, which is nobody's claim to
+    * be somebody else; the name of another user is one.
+    */
   private def named(message: Message, field: FieldDescriptor): Either[String, Message] = {
     val claimed = message.getField(field).asInstanceOf[UserContext]
-    if (claimed.getUserId.nonEmpty && claimed.getUserId != user)
+    if (claimed.getUserId.nonEmpty && claimed.getUserId != user && Tokens.knows(claimed.getUserId))
       Left(s"refused by the guard: the user_id `${claimed.getUserId}` is not the user of the token; leave it out, or unset SPARK_USER and USER")
     else try {
       ConnectGuard.open(user, message)
-      val own = UserRequests.numbered(message.toBuilder.setField(field, claimed.toBuilder.setUserId(user).build()).build())
+      val own = UserRequests.numbered(message.toBuilder.setField(field, claimed.toBuilder.setUserId(user).setUserName(user).build()).build())
       Right(if (ConnectGuard.administers(user)) own else Places.hidden(own))
     } catch {
       case refusal: RefusedException => Left(refusal.getMessage)
