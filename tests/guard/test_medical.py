@@ -108,7 +108,7 @@ def test_the_purpose_graph_of_figure_3(spark, guard) -> None:
     paths = purpose_paths(description, "Expense")
     assert [str(path) for path in paths] == [
         "Expense: retrieve (Project) -> assist (Filter)",
-        "Expense: retrieve (Project) -> retrieve (Filter) -> compute (Aggregate) -> carry (Project) -> output",
+        "Expense: retrieve (Project) -> retrieve (Filter) -> compute (Aggregate) -> output",
     ]
     assert {path.purpose for path in paths} == {("compute", "output"), ("assist", None)}
 
