@@ -10,10 +10,10 @@ from guarded import ALL, FREE, OWN, USERS, policy, refused, rows, spying_udf
 from headgate.guard import Guard, Notification, explain, session, without_dropped
 
 OWNERS = {"emp": "bea"}
-PAY_IN_A = policy("pay", 'object: {tables: [emp], attributes: [salary], where: "dept = \'A\'"}, allow: [read]')
+PAY_IN_A = policy("pay", "object: {tables: [emp], attributes: [salary], where: \"dept = 'A'\"}, allow: [read]")
 PAY_ASSISTS = policy("pay", "object: {tables: [emp], attributes: [salary]}, allow: [assist]")
 SUMS = policy("sums", "object: {tables: [emp], attributes: [salary]}, allow: [sum], min_group: 2")
-COUNTS_IN_A = policy("counts", 'object: {tables: [emp], attributes: [salary], where: "dept = \'A\'"}, allow: [count]')
+COUNTS_IN_A = policy("counts", "object: {tables: [emp], attributes: [salary], where: \"dept = 'A'\"}, allow: [count]")
 LARGEST = policy("largest", "object: {tables: [emp], attributes: [name]}, allow: [max]")
 REMOVING = "version: 1\ndefaults: {on_assist_denied: remove}\npolicies:\n"
 
