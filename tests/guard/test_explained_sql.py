@@ -18,6 +18,7 @@ NOT_IN_B = policy("not-in-b", "object: {tables: [emp], attributes: [salary], whe
 SUMS = policy("sums", "object: {tables: [emp], attributes: [salary]}, allow: [sum, first], min_group: 2")
 REMOVING = "version: 1\ndefaults: {on_assist_denied: remove}\npolicies:\n"
 PAY = "SELECT id, salary FROM emp"
+NOT_EVERY = "not every aggregate is allowed"
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,13 @@ PAY = "SELECT id, salary FROM emp"
     [
         (FREE, PAY, "partial", ["GRANT READ (salary) ON STREAM emp TO USER ann"], []),
         (FREE, "SELECT salary FROM emp", "denied", ["GRANT READ (salary) ON STREAM emp TO USER ann"], []),
+        (
+            FREE,
+            "EXECUTE IMMEDIATE 'SELECT salary FROM emp'",
+            "denied",
+            ["GRANT READ (salary) ON STREAM emp TO USER ann"],
+            [],
+        ),
         (FREE + PAY_IN_A, PAY, "partial", ["GRANT READ (salary) ON STREAM emp TO USER ann"], []),
         (OWN, "SELECT name FROM emp", "partial", ["GRANT READ (name) ON STREAM emp TO USER ann"], []),
         (
@@ -207,11 +215,39 @@ def test_explaining_is_neither_recorded_nor_told(world) -> None:
         ("SELECT nope FROM emp", "UNRESOLVED_COLUMN", None),
         ("SELECT * FROM nowhere", "TABLE_OR_VIEW_NOT_FOUND", "the tables are `emp`, `dept`"),
         ("EXPLAIN SELECT id FROM emp", "this is explained already", "leave EXPLAIN out"),
+        ("BEGIN SELECT salary FROM emp; END", "a script is not explained as a whole", "give one of its queries"),
     ],
 )
-def test_what_is_no_query_is_a_mistake(world, query, said, hint) -> None:
+def test_what_is_no_query_is_a_mistake(world, capfd, query, said, hint) -> None:
     with pytest.raises(InputError) as raised:
         explain_sql(world.guard(ALL), world.spark, "ann", query)
     assert said in raised.value.message
     assert "\n" not in raised.value.message
     assert raised.value.hint == hint
+    assert capfd.readouterr() == ("", ""), "PySpark would log it with the whole trace"
+
+
+@pytest.mark.parametrize(
+    ("policies", "query", "why"),
+    [
+        (DEPARTMENTS + ALL, "SELECT count(*) FROM emp", ("`all` allows it",)),
+        (DEPARTMENTS, "SELECT count(*) FROM emp", ("no policy allows it",)),
+        (FREE + SUMS, "SELECT stddev(salary) FROM emp", ("`sums` allows it in groups of at least 2", NOT_EVERY)),
+        (ALL + NO_PAY, "SELECT salary FROM emp", ("`all` allows it", "`no-pay` denies it")),
+    ],
+)
+def test_why_is_said_of_each_use(world, policies, query, why) -> None:
+    (decision,) = explain_sql(world.guard(policies), world.spark, "ann", query).decisions
+    assert decision.why == why
+
+
+def test_the_owner_may_use_all_of_it(world) -> None:
+    guard = world.guard(DEPARTMENTS, owners={"emp": "ann"})
+    (decision,) = explain_sql(guard, world.spark, "ann", "SELECT salary FROM emp").decisions
+    assert (decision.given, decision.why) == ("all", ("the owner may use all of it",))
+
+
+def test_a_column_that_is_used_alike_twice_is_drawn_once(world) -> None:
+    joined = "SELECT a.id FROM emp a JOIN emp b ON a.name = b.name"
+    ways = explain_sql(world.guard(ALL), world.spark, "ann", joined).ways
+    assert [one.path for one in ways if one.column == "emp.name"] == ["assist (Join)"]

@@ -7,11 +7,13 @@ user would be told of it stands beside that.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from headgate.decision.decide import condition_text
@@ -94,7 +96,8 @@ def explain_sql(guard: Guard, spark: SparkSession, user: str, sql: str) -> Expla
     """What the guard would decide on a user's query over the tables of `spark`; it is not run."""
     guarded = session(user, guard, spark)
     try:
-        plan = _analysed(guarded, sql)
+        with _unlogged():
+            plan = _analysed(guarded, sql)
     except PySparkException as error:
         words = str(error).strip().partition("\n")[0].rstrip(";")
         if not words.startswith(_REFUSED):
@@ -113,13 +116,28 @@ def explain_sql(guard: Guard, spark: SparkSession, user: str, sql: str) -> Expla
     return _explained(guard, sql, outcome, shown, described, guard.judged(described))
 
 
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """PySpark logs what is wrong with a query, with the whole trace, also where somebody sees to it."""
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
+
+
 def _analysed(guarded: SparkSession, sql: str) -> Any:
     """The plan as Spark understands it; a command in it is not carried out."""
     jvm: Any = guarded.sparkContext._jvm
     state: Any = guarded._jsparkSession.sessionState()
     parsed = state.sqlParser().parsePlan(sql)
-    if parsed.nodeName() == "ExplainCommand":
-        raise InputError("this is explained already", hint="leave EXPLAIN out")
+    match parsed.nodeName():
+        case "ExplainCommand":
+            raise InputError("this is explained already", hint="leave EXPLAIN out")
+        case "CompoundBody":
+            # INVARIANT: nothing runs. Spark would run a script to find out what it gives.
+            raise InputError("a script is not explained as a whole", hint="give one of its queries")
     return state.executePlan(parsed, jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()).analyzed()
 
 
@@ -141,7 +159,7 @@ def _explained(
         outcome.warnings,
         tuple(explanation_lines(outcome, disclosure)),
         tuple(shown.splitlines()),
-        tuple(sorted(_ways(judged), key=lambda one: one.column)) if judged is not None else (),
+        tuple(sorted(dict.fromkeys(_ways(judged)), key=lambda one: one.column)) if judged is not None else (),
         tuple(_decisions(outcome.uses, judged)),
         tuple(dict.fromkeys(_done(judged))) if judged is not None and outcome.permitted else (),
         least.lines if least is not None else (),
@@ -185,8 +203,11 @@ def _why(one: Used, guards: dict[tuple[str, str, str], Decided]) -> Iterator[str
     for guard in found:
         yield from (f"`{clause.policy}` allows it{condition_text(clause)}" for clause in guard.allows)
         yield from (f"`{clause.policy}` denies it{condition_text(clause)}" for clause in guard.denies)
-    if not found or not all(guard.allows for guard in found):
-        yield "no policy allows it" if not any(guard.allows for guard in found) else "no policy allows all of it"
+    allowed = [bool(guard.allows) for guard in found]
+    if not any(allowed):
+        yield "no policy allows it"
+    elif one.privilege == COMPUTE and not all(allowed):
+        yield "not every aggregate is allowed"
 
 
 def _done(judged: Judged) -> Iterator[str]:
