@@ -173,7 +173,7 @@ def _ways(judged: Judged) -> Iterator[Way]:
             name = f"{access.table}.{access.names.get(column, judged.description.names[column])}"
             for path in paths:
                 purpose = tuple(one for one in path.purpose if one is not None)
-                yield Way(name, purpose, str(path).partition(": ")[2])
+                yield Way(name, purpose, path.way)
 
 
 def _decisions(uses: Iterable[Used], judged: Judged | None) -> Iterator[Decision]:

@@ -91,7 +91,7 @@ def _grants(cells: Iterable[Cell], user: str) -> tuple[Policy, ...]:
         alike.setdefault((table, (READ,) if READ in found else tuple(sorted(found))), []).append(column)
     return tuple(
         Policy(
-            f"least-{number}",
+            f"missing grant {number}",
             (Subject(user=user),),
             (table,),
             frozenset((table, column) for column in columns),

@@ -57,9 +57,14 @@ class Path:
         last = [one for one in operations if _PRIORITY[one] == highest][-1]
         return last, OUTPUT if self.output else None
 
+    @property
+    def way(self) -> str:
+        """The operators and what each does, from the table on."""
+        steps = [f"{step.purpose} ({step.operator})" for step in self.steps]
+        return " -> ".join([*steps, OUTPUT] if self.output else steps)
+
     def __str__(self) -> str:
-        way = [f"{step.purpose} ({step.operator})" for step in self.steps]
-        return f"{self.column}: {' -> '.join([*way, OUTPUT] if self.output else way)}"
+        return f"{self.column}: {self.way}"
 
 
 def purpose_paths(description: Description, name: str) -> list[Path]:
