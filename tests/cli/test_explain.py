@@ -106,6 +106,8 @@ def test_queries_of_equal_meaning_have_one_hash(headgate) -> None:
         (("--query", "SELECT x\nFROM Vitals"), "1:8: unknown column `x`", "known: `ts`"),
         (("--query", "higher"), "1:1: this is not a SELECT", "a continuous query starts with SELECT"),
         (("--query", ""), "1:1: the text is empty", None),
+        (("--sql", "SELECT rate FROM Vitals"), "what is given depends on who asks", "give --user"),
+        (("--sql", "SELECT rate FROM Vitals", "--user", "doro"), "unknown user `doro`", "did you mean `dora`?"),
     ],
 )
 def test_a_mistake_is_told_with_its_place(headgate, arguments, said, hint) -> None:
@@ -115,10 +117,12 @@ def test_a_mistake_is_told_with_its_place(headgate, arguments, said, hint) -> No
     assert hint is None or f"hint: {hint}" in err
 
 
-def test_a_missing_option_is_a_mistake(headgate) -> None:
-    code, _, err = headgate()
-    assert code == 2
-    assert "Missing option '--query'" in err
+@pytest.mark.parametrize("given", [(), ("--query", "high", "--sql", "SELECT 1")])
+def test_one_query_is_explained(headgate, given) -> None:
+    code, out, err = headgate("--user", "dora", *given)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: there must be one query to explain")
+    assert "hint: give either --query or --sql" in err
 
 
 @pytest.mark.parametrize(

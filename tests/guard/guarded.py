@@ -122,6 +122,7 @@ def policy(identifier: str, rest: str, role: str = "analyst", table: str = "emp"
 
 ALL = "  - {id: all, subject: {role: analyst}, object: {tables: [emp]}, allow: [read]}\n"
 DEPARTMENTS = "  - {id: departments, subject: {role: analyst}, object: {tables: [dept]}, allow: [read]}\n"
+FREE = policy("free", "object: {tables: [emp], attributes: [id, name, dept, since]}, allow: [read]")
 OWN = '  - {id: own, subject: {role: analyst}, object: {tables: [emp], where: "dept = self.dept"}, allow: [read]}\n'
 
 

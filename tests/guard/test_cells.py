@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from guarded import ALL, DEPARTMENTS, policy, rows
+from guarded import ALL, DEPARTMENTS, FREE, policy, rows
 from pyspark.errors import AnalysisException
 
 from headgate.guard import session
-
-FREE = policy("free", "object: {tables: [emp], attributes: [id, name, dept, since]}, allow: [read]")
 
 
 def ask(world, policies: str, query: str, **options):

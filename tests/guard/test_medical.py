@@ -59,13 +59,14 @@ def test_alice_may_not_list_names(spark, guard) -> None:
 def test_the_owner_is_told(spark, guard) -> None:
     guard.notifications.clear()
     application(session("alice", guard, spark)).collect()
-    told = {(one.owner, one.user, one.column, one.privilege, one.shown) for one in guard.notifications}
+    told = {(one.owner, one.user, one.column, one.privilege, one.output, one.given) for one in guard.notifications}
     assert told == {
-        ("hospital_r", "alice", "PatientName", "read", True),
-        ("hospital_r", "alice", "PatientName", "assist", False),
-        ("hospital_r", "alice", "Expense", "assist", False),
-        ("hospital_r", "alice", "Expense", "sum", True),
+        ("hospital_r", "alice", "PatientName", "read", True, "nothing"),
+        ("hospital_r", "alice", "PatientName", "assist", False, "all"),
+        ("hospital_r", "alice", "Expense", "assist", False, "all"),
+        ("hospital_r", "alice", "Expense", "sum", True, "all"),
     }
+    assert all(one.permitted for one in guard.notifications)
 
 
 # Figures 5, 6 and 3, by the names of the figures: R the relation, P1 the projection, F the filter, A the aggregate, P2
@@ -107,7 +108,7 @@ def test_the_purpose_graph_of_figure_3(spark, guard) -> None:
     paths = purpose_paths(description, "Expense")
     assert [str(path) for path in paths] == [
         "Expense: retrieve (Project) -> assist (Filter)",
-        "Expense: retrieve (Project) -> retrieve (Filter) -> compute (Aggregate) -> carry (Project) -> output",
+        "Expense: retrieve (Project) -> retrieve (Filter) -> compute (Aggregate) -> output",
     ]
     assert {path.purpose for path in paths} == {("compute", "output"), ("assist", None)}
 

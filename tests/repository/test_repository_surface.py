@@ -28,8 +28,8 @@ SURFACE = {
         ReferenceEngine Running Subscription Verdict
     """,
     "headgate.guard": """
-        Guard Limits Notification Outcome Settings Source catalog_of describe explain session table_schema
-        without_dropped
+        Given Guard Limits Notification Outcome Settings Source Untold Used catalog_of describe explain session
+        table_schema without_dropped
     """,
     "headgate.network": """
         AuthorisationClass CostModel Edge Kind MergedNetwork Network NetworkView Pruner Switch SwitchPunctuation

@@ -126,16 +126,21 @@ class Decider:
         for (column, privilege), guard in guards.items():
             use = f"{privilege} of `{stream}.{column}`"
             for clause in guard.allows:
-                yield Reason("permit", clause.policy, f"`{clause.policy}` allows {use}{_where(clause)}", self.version)
+                yield Reason(
+                    "permit", clause.policy, f"`{clause.policy}` allows {use}{condition_text(clause)}", self.version
+                )
             for clause in guard.denies:
-                yield Reason("deny", clause.policy, f"`{clause.policy}` denies {use}{_where(clause)}", self.version)
+                yield Reason(
+                    "deny", clause.policy, f"`{clause.policy}` denies {use}{condition_text(clause)}", self.version
+                )
             if not guard.allows:
                 named = self._index is not None and self._index.names(stream)
                 why = "no policy allows" if named else f"no policy names `{stream}`, so it is closed:"
                 yield Reason("deny", "", f"{why} {use}", self.version)
 
 
-def _where(clause: Clause) -> str:
+def condition_text(clause: Clause) -> str:
+    """Where a clause holds, as it is told."""
     text = f" where {to_text(clause.condition)}" if clause.condition is not None else ""
     if clause.problem:
         text += f" (it cannot be decided: {clause.problem})"

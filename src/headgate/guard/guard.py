@@ -21,8 +21,19 @@ from headgate.errors import FAILURES, InputError, UnknownNameError
 from headgate.guard.beforehand import unresolvable
 from headgate.guard.closed import objections
 from headgate.guard.compliance import Access, Compliance
+from headgate.guard.given import uses_given
 from headgate.guard.objects import Layout, Objects
-from headgate.guard.outcome import Notification, Outcome, Tell, explanation_lines, refusal_text
+from headgate.guard.outcome import (
+    ALL_ROWS,
+    Given,
+    Notification,
+    Outcome,
+    Tell,
+    Untold,
+    Used,
+    explanation_lines,
+    refusal_text,
+)
 from headgate.guard.plan import Description, Node, read_description
 from headgate.guard.purposes import Purposes, Use, analyse
 from headgate.guard.reading import chosen
@@ -48,6 +59,16 @@ class _Decided:
     environment: Environment
     outcome: Outcome
     notifications: tuple[Notification, ...] = ()
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a decision is made of: the purposes of a plan, what the policies say to them, and the recipe."""
+
+    description: Description
+    purposes: Purposes
+    accesses: Mapping[int, Access]
+    recipe: Recipe
 
 
 @dataclass(frozen=True)
@@ -81,6 +102,7 @@ class Guard:
         self._padded: dict[str | None, frozenset[str]] = {}
         self.outcomes: deque[Outcome] = deque(maxlen=KEPT)
         self.notifications: deque[Notification] = deque(maxlen=KEPT)
+        self.untold: deque[Untold] = deque(maxlen=KEPT)
         for name in self.settings.sources:
             self.catalog.stream(name)
         self._version = self._made(self.policies, self.users)
@@ -158,23 +180,41 @@ class Guard:
             {"permitted": outcome.permitted, "told": explanation_lines(outcome, version.defaults.disclosure)}
         )
 
-    def decide(self, text: str) -> Outcome:
-        """The decision on a described plan, for the record."""
-        decided = self._decided(text, self._version)
-        self._record(decided)
-        return decided.outcome
+    def decide(self, text: str, policies: PolicySet | None = None) -> Outcome:
+        """The decision on a described plan that is not run, by other policies if given; nothing is put on record."""
+        version = self._version if policies is None else self._made(policies)
+        return self._decided(text, version).outcome
+
+    def judged(self, text: str) -> Judged | None:
+        """What the decision on a described plan is made of; None if it is refused before it comes to that."""
+        try:
+            description = read_description(text)
+            user = self.user(description.user)
+            if self._objections(description, user):
+                return None
+            return self._judge(description, user, dict(self.environment), self._version)
+        except FAILURES:
+            return None
 
     def _record(self, decided: _Decided) -> None:
+        self.outcomes.append(decided.outcome)
         for note in decided.notifications:
             self.notifications.append(note)
             if self.tell is not None:
-                self.tell(note)
-        self.outcomes.append(decided.outcome)
+                self._pass_on(note, self.tell)
+
+    def _pass_on(self, note: Notification, tell: Tell) -> None:
+        try:
+            tell(note)
+        except Exception as error:
+            # It is the platform's own code: whatever goes wrong with it, the query goes on as it was decided.
+            self.untold.append(Untold(note, f"{type(error).__name__}: {error}"))
 
     def _decided(self, text: str, version: _Version) -> _Decided:
         """The decision. Whatever goes wrong is a refusal."""
         environment = dict(self.environment)
         name = "?"
+        description: Description | None = None
         try:
             description = read_description(text)
             name = description.user
@@ -182,23 +222,19 @@ class Guard:
         except FAILURES as error:
             # INVARIANT: a failure while deciding is a refusal.
             message = error.message if isinstance(error, InputError) else type(error).__name__
-            return _Decided(None, environment, Outcome(name, False, (f"the decision failed: {message}",)))
+            reason = f"the decision failed: {message}"
+            attempted = self._attempted(description) if description is not None else ()
+            outcome = Outcome(name, False, (reason,), uses=attempted)
+            return _Decided(None, environment, outcome, self._notifications(outcome))
 
     def _decide(self, description: Description, user: User, environment: Environment, version: _Version) -> _Decided:
-        refused = tuple(dict.fromkeys(objections(description, user, self.objects, self.catalog, self.settings)))
-        if not refused and description.root.name == STREAM_START:
-            refused = tuple(taken_by_others(description.root, user, self.settings, self.checkpoints))
+        refused = self._objections(description, user)
         if refused:
-            return _Decided(user, environment, Outcome(user.id, False, refused))
+            outcome = Outcome(user.id, False, refused, uses=self._attempted(description))
+            return _Decided(user, environment, outcome, self._notifications(outcome))
         command = description.root.name in COMMANDS | ADMINISTRATORS_ONLY | {STREAM_START}
-        purposes = analyse(description)
-        accesses = dict(self._accesses(description, purposes, user, environment, version.compliance))
-        on_assist_denied = version.defaults.on_assist_denied if version.decider.policies else AssistDenied.REFUSE
-        recipe = write_recipe(description, purposes, accesses, on_assist_denied)
-        recipe.refusals.extend(state_objections(description, hidden=bool(recipe.quiet or recipe.groups)))
-        if not self.settings.compare_answers:
-            recipe.releases.clear()
-        used = tuple(_used(purposes, accesses))
+        judged = self._judge(description, user, environment, version)
+        recipe = judged.recipe
         permitted = not recipe.refusals
         outcome = Outcome(
             user.id,
@@ -206,11 +242,46 @@ class Guard:
             tuple(dict.fromkeys(recipe.withheld if permitted else recipe.refusals)),
             tuple(dict.fromkeys(recipe.warnings)),
             recipe.to_json() if permitted else {},
-            used,
+            () if command else uses_given(description, judged.purposes, judged.accesses, recipe),
             tuple(recipe.dropped),
             command,
         )
-        return _Decided(user, environment, outcome, tuple(_notifications(user, used, accesses, permitted)))
+        return _Decided(user, environment, outcome, self._notifications(outcome))
+
+    def _objections(self, description: Description, user: User) -> tuple[str, ...]:
+        """Why a plan is refused, whatever the policies say about data."""
+        refused = tuple(dict.fromkeys(objections(description, user, self.objects, self.catalog, self.settings)))
+        if not refused and description.root.name == STREAM_START:
+            refused = tuple(taken_by_others(description.root, user, self.settings, self.checkpoints))
+        return refused
+
+    def _judge(self, description: Description, user: User, environment: Environment, version: _Version) -> Judged:
+        purposes = analyse(description)
+        accesses = dict(self._accesses(description, purposes, user, environment, version.compliance))
+        on_assist_denied = version.defaults.on_assist_denied if version.decider.policies else AssistDenied.REFUSE
+        recipe = write_recipe(description, purposes, accesses, on_assist_denied)
+        recipe.refusals.extend(state_objections(description, hidden=bool(recipe.quiet or recipe.groups)))
+        if not self.settings.compare_answers:
+            recipe.releases.clear()
+        return Judged(description, purposes, accesses, recipe)
+
+    def _attempted(self, description: Description) -> tuple[Used, ...]:
+        """The tables that a plan names, where it is not known what they were wanted for."""
+        try:
+            tables = sorted({table for node in description.nodes if (table := self._table_of(node)) is not None})
+        except FAILURES:
+            return ()
+        return tuple(Used(table, ALL_ROWS, None, False, Given.NOTHING) for table in tables)
+
+    def _notifications(self, outcome: Outcome) -> tuple[Notification, ...]:
+        owned = [(self.catalog.stream(one.table).owner, one) for one in outcome.uses]
+        return tuple(
+            Notification(
+                owner, outcome.user, one.table, one.column, one.privilege, one.output, one.given, outcome.permitted
+            )
+            for owner, one in owned
+            if owner is not None and owner != outcome.user
+        )
 
     def unresolvable(self, text: str, name: str) -> str | None:
         """Why Spark must not look for the columns of a described source, or do something else, before it is decided."""
@@ -275,23 +346,4 @@ def _may_choose(version: _Version, user: User, environment: Environment, table: 
     return version.decider.policies is None or version.compliance.may_choose(user, table, column, environment)
 
 
-def _notifications(
-    user: User, used: Iterable[tuple[str, str, str, bool]], accesses: Mapping[int, Access], permitted: bool
-) -> Iterable[Notification]:
-    owners = {access.table: access.owner for access in accesses.values()}
-    for table, column, privilege, shown in used:
-        owner = owners[table]
-        if owner is not None and owner != user.id:
-            yield Notification(owner, user.id, table, column, privilege, shown, permitted)
-
-
-def _used(purposes: Purposes, accesses: Mapping[int, Access]) -> Iterable[tuple[str, str, str, bool]]:
-    found = {
-        (access.table, access.names.get(use.column, "?"), use.privilege, use.shown): None
-        for use in purposes.uses
-        if (access := accesses.get(use.node)) is not None
-    }
-    return sorted(found)
-
-
-__all__ = ["KEPT", "Guard", "Recipe"]
+__all__ = ["KEPT", "Guard", "Judged", "Recipe"]

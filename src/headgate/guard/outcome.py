@@ -4,9 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from headgate.policy.model import Disclosure
+
+ALL_ROWS = "*"
+"""In place of a column: rows that are counted or known to be there, or a table of which nothing more is known."""
+
+
+class Given(StrEnum):
+    """What became of a use: whether the user was given what it needs."""
+
+    ALL = "all"
+    PART = "part"
+    """Of some rows or cells, or of groups that are large enough."""
+    NOTHING = "nothing"
+    """No value: NULL, or the mask that the policies put in its place; or the query was refused."""
+
+
+@dataclass(frozen=True)
+class Used:
+    """A purpose that a governed column was asked for, and what was given for it.
+
+    `output` says that it was asked for to be shown, by itself or as what was computed with it. `privilege` is None
+    where a query was refused before it was known what for.
+    """
+
+    table: str
+    column: str
+    privilege: str | None
+    output: bool
+    given: Given
 
 
 @dataclass(frozen=True)
@@ -18,8 +47,7 @@ class Outcome:
     reasons: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     recipe: dict[str, Any] = field(default_factory=dict, repr=False)
-    purposes: tuple[tuple[str, str, str, bool], ...] = ()
-    """(table, column, privilege, shown) of every use of a governed column."""
+    uses: tuple[Used, ...] = ()
     dropped: tuple[int, ...] = ()
     command: bool = False
 
@@ -31,19 +59,44 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Notification:
-    """An obligation fulfilled: the owner of a table is told who used which column for what."""
+    """An obligation fulfilled: the owner of a table is told who asked for which column, what for, and what was given.
+
+    `permitted` says whether the query ran at all; the other words are those of `Used`.
+    """
 
     owner: str
     user: str
     table: str
     column: str
-    privilege: str
-    shown: bool
+    privilege: str | None
+    output: bool
+    given: Given
     permitted: bool
+
+    def __str__(self) -> str:
+        """One line for a person.
+
+        >>> str(Notification("hospital", "alice", "patient", "Name", "read", True, Given.NOTHING, True))
+        'alice asked for read of `patient.Name` and was given nothing'
+        >>> str(Notification("hospital", "eve", "patient", "*", None, False, Given.NOTHING, False))
+        'eve asked for `patient` and was refused'
+        """
+        what = f"`{self.table}`" if self.column == ALL_ROWS else f"`{self.table}.{self.column}`"
+        asked = what if self.privilege is None else f"{self.privilege} of {what}"
+        became = f"given {self.given}" if self.permitted else "refused"
+        return f"{self.user} asked for {asked} and was {became}"
 
 
 Tell = Callable[[Notification], None]
 """Where notifications go, beside the record that the guard keeps."""
+
+
+@dataclass(frozen=True)
+class Untold:
+    """A notification that `tell` failed to pass on, and how."""
+
+    notification: Notification
+    problem: str
 
 
 def refusal_text(reasons: tuple[str, ...], disclosure: Disclosure) -> str:

@@ -78,7 +78,7 @@ class Purposes:
 
 def analyse(description: Description) -> Purposes:
     """The purposes of every column that the plan reads."""
-    return _Analysis(description).run()
+    return Analysis(description).run()
 
 
 def shown_root(root: Node) -> Node:
@@ -109,7 +109,9 @@ def _printing(node: Node) -> bool:
     )
 
 
-class _Analysis:
+class Analysis:
+    """One look at a plan. `paths.py` looks again, and notes the ways that wants go."""
+
     def __init__(self, description: Description) -> None:
         self.description = description
         self.nodes = {node.id: node for node in description.nodes}

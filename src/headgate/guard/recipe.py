@@ -71,6 +71,17 @@ def write_recipe(
     return writer.finish()
 
 
+def cover_of(access: Access, use: Use, description: Description) -> Cover:
+    """The cover that counts for a use.
+
+    A window is not a group, and a first value is one row's, of an order that the user chooses: where a group size is
+    asked for, they count as shown one by one.
+    """
+    cover = access.cover(use.column, use.privilege)
+    single = use.privilege in PICKING or (use.at >= 0 and description.nodes[use.at].name != "Aggregate")
+    return access.cover(use.column, READ) if cover.need is not None and single else cover
+
+
 @dataclass
 class _Shown:
     """What is done to one column of the root: masked altogether, or where a mark says so."""
@@ -163,11 +174,7 @@ class _Writer:
         return cover.where
 
     def _cover(self, access: Access, use: Use) -> Cover:
-        cover = access.cover(use.column, use.privilege)
-        # A window is not a group, and a first value is one row's, of an order that the user chooses: where a group size
-        # is asked for, they count as shown one by one.
-        single = use.privilege in PICKING or (use.at >= 0 and self._node(use.at).name != "Aggregate")
-        return access.cover(use.column, READ) if cover.need is not None and single else cover
+        return cover_of(access, use, self.description)
 
     def _node(self, identifier: int) -> Node:
         return self.description.nodes[identifier]

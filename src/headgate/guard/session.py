@@ -68,7 +68,7 @@ def describe(frame: DataFrame) -> Description:
 
 
 def explain(frame: DataFrame) -> Outcome:
-    """What the guard decides on a DataFrame of a guarded session; it is not run."""
+    """What the guard decides on a DataFrame of a guarded session; it is not run, and nobody is told."""
     guard: Guard = frame.sparkSession._headgate_guard  # type: ignore[attr-defined]
     return guard.decide(_described(frame))
 

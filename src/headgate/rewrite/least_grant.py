@@ -8,8 +8,10 @@ named instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 
 from headgate.algebra.block import Block, block_of
 from headgate.algebra.operators import Source
@@ -39,6 +41,11 @@ class LeastGrant:
     def statements(self) -> tuple[str, ...]:
         return tuple(statement for policy in self.policies for statement in print_content(policy))
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What would have to change, for a person."""
+        return (*self.statements, *(f"and without what `{name}` denies" for name in self.denied_by))
+
 
 def least_grant(decider: Decider, query: Query, user: User) -> LeastGrant | None:
     """What is missing for a full answer; None where nothing is, or where nothing that could be granted would do."""
@@ -46,22 +53,32 @@ def least_grant(decider: Decider, query: Query, user: User) -> LeastGrant | None
         return None
     denied_by = tuple(dict.fromkeys(name for judge in _judges(decider, query, user) for name in _denials(judge)))
     # What is missing beside the denies is asked as if they were lifted: no grant gets around them.
-    lifted = Decider(_without(decider.policies, denied_by), decider.catalog)
+    lifted = Decider(changed_policies(decider.policies, denied_by), decider.catalog)
     for narrow in (True, False):
         grants = _merged(grant for judge in _judges(lifted, query, user) for grant in _grants(judge, user, narrow))
         if _granted(decider, denied_by, grants, query, user):
-            for one in grants:  # a grant for one alias of a stream may give what another alias lacks
-                fewer = tuple(other for other in grants if other is not one)
-                grants = fewer if _granted(decider, denied_by, fewer, query, user) else grants
-            return LeastGrant(grants, denied_by)
+            # A grant for one alias of a stream may give what another alias lacks.
+            enough = partial(_granted, decider, denied_by, query=query, user=user)
+            return LeastGrant(smallest(grants, enough), denied_by)
     return LeastGrant((), denied_by) if denied_by else None
+
+
+Thing = TypeVar("Thing")
+
+
+def smallest(things: tuple[Thing, ...], enough: Callable[[tuple[Thing, ...]], bool]) -> tuple[Thing, ...]:
+    """Of things that are enough together, so few that none can be left out."""
+    for one in things:
+        fewer = tuple(other for other in things if other is not one)
+        things = fewer if enough(fewer) else things
+    return things
 
 
 def _granted(
     decider: Decider, denied_by: tuple[str, ...], grants: tuple[Policy, ...], query: Query, user: User
 ) -> bool:
     assert decider.policies is not None
-    wider = Decider(_without(decider.policies, denied_by, grants), decider.catalog)
+    wider = Decider(changed_policies(decider.policies, denied_by, grants), decider.catalog)
     return decide_with(wider, query, user).outcome is Outcome.GRANTED
 
 
@@ -79,7 +96,7 @@ def _denials(judge: Judge) -> Iterator[str]:
                 yield clause.policy
 
 
-def _without(policies: PolicySet, names: tuple[str, ...], grants: tuple[Policy, ...] = ()) -> PolicySet:
+def changed_policies(policies: PolicySet, names: tuple[str, ...], grants: tuple[Policy, ...] = ()) -> PolicySet:
     """The policies as they would be: the grants given, and the denies that no grant gets around lifted."""
     kept = tuple(replace(one, deny=()) if one.id in names else one for one in policies.policies)
     return replace(policies, policies=(*kept, *grants))
