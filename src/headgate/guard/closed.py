@@ -88,7 +88,12 @@ class _Check:
                 f"`{table}` is governed by punctuations, which the guard does not follow; subscribe to a continuous "
                 "query over it"
             )
-        elif node.name == "View" and _is_global(node.facts["name"]):
+        else:
+            yield from self._relation(node)
+
+    def _relation(self, node: Node) -> Iterator[str]:
+        """What is wrong with where the rows of a node come from, or go to."""
+        if node.name == "View" and _is_global(node.facts["name"]):
             yield f"the view `{node.facts['name']}` belongs to all sessions; make a view of your own"
         elif node.name in GOVERNED and node.out and self.objects.object_of(node) is None:
             yield f"{_source_text(node)} is not known; an administrator has to say which table of the policies it is"

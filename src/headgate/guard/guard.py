@@ -182,7 +182,7 @@ class Guard:
 
     def decide(self, text: str, policies: PolicySet | None = None) -> Outcome:
         """The decision on a described plan that is not run, by other policies if given; nothing is put on record."""
-        version = self._version if policies is None else self._made(policies)
+        version = self._version if policies is None else self._made(policies, self.users)
         return self._decided(text, version).outcome
 
     def judged(self, text: str) -> Judged | None:
