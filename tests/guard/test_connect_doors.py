@@ -120,6 +120,7 @@ answer = [
     outcome(lambda: spark.conf.get("spark.hadoop.fs.s3a.secret.key", "none")),
     outcome(lambda: spark.conf.get("spark.headgate.ticket")),
     outcome(lambda: spark.conf.unset("spark.headgate.ticket")),
+    outcome(lambda: spark.conf.get("spark.sql.streaming.checkpointLocation", "none")),
 ]
 spark.conf.set("spark.sql.shuffle.partitions", "3")
 spark.conf.set("spark.sql.streaming.stateStore.providerClass",
@@ -249,7 +250,40 @@ server.shutdown()
 answer.append(asked)
 """
 
-THERE = [(kind, field) for kind, field in KINDS if kind in proto.Catalog.DESCRIPTOR.fields_by_name]
+# Java matches these with names that users choose, and does not notice that it was told to stop.
+PATTERNS = (
+    BY_HAND
+    + """
+name = "a" * 20
+frame = spark.range(1).toDF(name)
+frame.createOrReplaceTempView(name)
+slow, regex = "(*a){3}b", "`(.*a){3}b`"
+answer = [
+    outcome(lambda: frame.select(frame.colRegex(regex)).columns),
+    outcome(lambda: frame.select(frame.colRegex(regex)).collect()),
+    outcome(lambda: frame.alias("v").select(frame.colRegex(f"v.{regex}")).columns),
+]
+answer += [outcome(lambda: spark.sql(f"SHOW {one} LIKE '{slow}'").collect())
+    for one in ("TABLES", "SCHEMAS", "FUNCTIONS", "VIEWS")]
+def listed(kind):
+    def fill(plan):
+        getattr(plan.root.catalog, kind).pattern = slow
+    return fill
+answer += [told for kind in KINDS for told in both(listed(kind))]
+answer = [answer, [
+    frame.select(frame.colRegex("`a+`")).columns == [name],
+    frame.select(frame.colRegex(f"`({name}|b|c)`")).columns == [name],
+    [one.name for one in spark.catalog.listTables(pattern="*aa*")] == [name],
+    [one.viewName for one in spark.sql("SHOW VIEWS LIKE 'x*z|a*a|b*'").collect()] == [name],
+    len(spark.catalog.listFunctions(pattern="abs")) == 1,
+]]
+"""
+)
+
+LISTS = ("list_tables", "list_databases", "list_functions", "list_catalogs", "list_views")
+
+KNOWN = proto.Catalog.DESCRIPTOR.fields_by_name
+THERE = [(kind, field) for kind, field in KINDS if kind in KNOWN]
 
 TASKS = {
     "listeners": (ALICE, "", LISTENERS),
@@ -264,6 +298,7 @@ TASKS = {
     "artifacts": (ALICE, "", ARTIFACTS),
     "writes": (ALICE, "", WRITES),
     "evaluated": (ALICE, "", EVALUATED),
+    "patterns": (ALICE, "", f"KINDS = {[one for one in LISTS if one in KNOWN]!r}\n{PATTERNS}"),
 }
 
 
@@ -313,7 +348,7 @@ def test_nothing_is_put_in_place_of_words_of_a_query(answers) -> None:
 
 def test_settings_are_checked_when_they_are_set(answers) -> None:
     *refused, allowed, count, afterwards, modifiable = answer_of(answers, "settings")
-    assert len(refused) == 9
+    assert len(refused) == 10
     for told in refused:
         assert "refused by the guard" in told
         assert "may not be" in told
@@ -376,3 +411,13 @@ def test_no_function_is_evaluated_that_the_guard_does_not_know(answers) -> None:
     assert asked == []
     for told in refused:
         assert "`XmlToStructs` is not among the functions that the guard understands" in told
+
+
+def test_a_pattern_of_names_that_might_take_for_ever_is_refused(answers) -> None:
+    """Way in 20: neither time nor an interrupt ends it, on a thread that analyses or on one that executes."""
+    refused, allowed = answer_of(answers, "patterns")
+    assert len(refused) >= 13
+    for told in refused:
+        assert "refused by the guard" in told
+        assert "pattern" in told
+    assert allowed == [True] * 5
