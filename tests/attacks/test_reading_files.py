@@ -22,12 +22,12 @@ POLICIES = policy("open", "object: {tables: [live]}, allow: [read]") + policy(
 )
 
 
-def reader(world, folder, file_format: str | None = None, **options):
+def reader(world, folder, file_format: str | None = None, policies: str = POLICIES, **options):
     """A session in which a folder of files is the table `live`."""
     catalog = StreamCatalog([table_schema("live", world.spark.createDataFrame([], SCHEMA).schema)])
     source = Source(path=str(folder), format=file_format, options=options)
-    policies = parse_policies(f"version: 1\npolicies:\n{POLICIES}", catalog)
-    return session("ann", Guard(catalog, policies, USERS, Settings({"live": source})), world.spark).read
+    parsed = parse_policies(f"version: 1\npolicies:\n{policies}", catalog)
+    return session("ann", Guard(catalog, parsed, USERS, Settings({"live": source})), world.spark).read
 
 
 @pytest.fixture
@@ -314,6 +314,42 @@ def test_a_value_of_the_users_for_what_is_missing(world, tmp_path) -> None:
     marked["dept"].metadata = {"EXISTS_DEFAULT": "'A'", "CURRENT_DEFAULT": "'A'"}
     with refused("the column `dept` of `live` is read with a value for what is missing"):
         reader(world, tmp_path / "live").schema(marked).json(str(tmp_path / "live")).collect()
+
+
+CHAR = {"__CHAR_VARCHAR_TYPE_STRING": "char(5)"}
+ONLY_B = policy("b", "object: {tables: [live], where: dept = 'B'}, allow: [read]")
+
+
+def test_a_text_that_the_user_calls_a_char(world, tmp_path) -> None:
+    """Of a CHAR a policy does not see the blanks behind it, so that `B ` would be the department `B`."""
+    folder = str(tmp_path / "live")
+    world.spark.createDataFrame([(1, "B", 50, "x"), (3, "B ", 100, "y")], SCHEMA).write.parquet(folder)
+    marked = world.spark.createDataFrame([], SCHEMA).schema
+    assert rows(reader(world, folder, policies=ONLY_B).schema(marked).parquet(folder).select("id")) == [(1,)]
+    marked["dept"].metadata = CHAR
+    with refused("the column `dept` of `live` is no CHAR"):
+        reader(world, folder, policies=ONLY_B).schema(marked).parquet(folder).select("id").collect()
+
+
+def test_a_text_in_the_names_of_folders_that_the_user_calls_a_char(world) -> None:
+    world.spark.createDataFrame([(1, "B"), (3, "B ")], "id int, dept string").write.mode("overwrite").partitionBy(
+        "dept"
+    ).option("path", str(world.folder / "blanks")).saveAsTable("blanks")
+    ann = world.session("ann", ONLY_B.replace("[live]", "[blanks]"), tables=("blanks",))
+    marked = world.spark.table("blanks").schema
+    marked["dept"].metadata = CHAR
+    assert rows(ann.read.schema(marked).parquet(str(world.folder / "blanks")).select("id")) == [(1,)]
+
+
+def test_a_char_of_the_catalogs_is_read_by_path_with_its_own_schema(world) -> None:
+    folder = str(world.folder / "filled")
+    world.spark.sql("DROP TABLE IF EXISTS filled")
+    world.spark.sql(f"CREATE TABLE filled (id INT, dept CHAR(5)) USING parquet LOCATION '{folder}'")
+    world.spark.sql("INSERT INTO filled VALUES (1, 'B'), (3, 'C')")
+    ann = world.session("ann", ONLY_B.replace("[live]", "[filled]"), tables=("filled",))
+    schema = ann.table("filled").schema
+    assert schema["dept"].metadata == CHAR
+    assert rows(ann.read.schema(schema).parquet(folder).select("id")) == [(1,)]
 
 
 # Options that a user adds, or leaves out.

@@ -94,6 +94,27 @@ def test_what_shows_names_only_is_allowed(world, command) -> None:
     assert world.session("ann", OWN).sql(command).collect()
 
 
+def test_what_lasting_functions_are_made_of_is_for_administrators(world) -> None:
+    """Way in 10: a body may name tables, values and conditions, as that of a view does."""
+    world.spark.sql("CREATE OR REPLACE FUNCTION raised(x INT) RETURNS INT RETURN x + 4711")
+    shown = "DESCRIBE FUNCTION EXTENDED raised"
+    with refused("shows what a function is made of"):
+        world.session("ann", OWN).sql(shown).collect()
+    ann = world.session("ann", OWN, settings=Settings(administrators=frozenset({"ann"})))
+    assert "4711" in str(ann.sql(shown).collect())
+    for allowed in ("DESCRIBE FUNCTION raised", "DESCRIBE FUNCTION EXTENDED abs"):
+        assert "4711" not in str(world.session("ann", OWN).sql(allowed).collect())
+
+
+@pytest.mark.parametrize(
+    "command", ["SHOW TABLES LIKE '(*a){25}b'", "SHOW FUNCTIONS LIKE 'x|*a*a*b'", "SHOW VIEWS LIKE 'a+a+'"]
+)
+def test_a_pattern_of_names_that_might_take_for_ever_is_refused(world, command) -> None:
+    """Way in 20: nothing stops Java once it has begun to match."""
+    with refused("a pattern of names with more than one repetition"):
+        world.session("ann", OWN).sql(command).collect()
+
+
 def test_nothing_is_put_in_place_of_words_of_a_query(world) -> None:
     """Way in 19: the parser would put in the environment, properties and settings, before there is a plan."""
     ann = world.session("ann", OWN)
@@ -174,7 +195,7 @@ def test_a_recipe_that_does_not_fit_is_a_refusal(world, monkeypatch) -> None:
     ann = world.session("ann", OWN)
     recipe = Recipe(guards={number: {"where": {"column": 987654}} for number in range(3)}).to_json()
     monkeypatch.setattr(gateway.POINT, "decide", lambda *_: json.dumps(recipe))
-    with refused("no column 987654"):
+    with refused(r"the decision cannot be applied to this plan \(IllegalStateException\)$"):  # no words of Spark's own
         ann.sql("SELECT id FROM emp").collect()
 
 

@@ -34,6 +34,7 @@ config = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spar
           "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", **json.loads(sys.argv[6])}
 def prepare(spark):
     assert spark.createDataFrame([(1,)], "x int").count() == 1  # by which Spark takes this session for everybody's
+    spark.sql("CREATE FUNCTION raised(x INT) RETURNS INT RETURN x + 4711")  # one that was there before
 endpoint = serve(guard, read_tokens(Path(sys.argv[2]), system.users), 0, "127.0.0.1", config, prepare)
 print(json.dumps({"port": endpoint.port}), flush=True)
 for line in sys.stdin:

@@ -120,6 +120,7 @@ answer = [
     outcome(lambda: spark.conf.get("spark.hadoop.fs.s3a.secret.key", "none")),
     outcome(lambda: spark.conf.get("spark.headgate.ticket")),
     outcome(lambda: spark.conf.unset("spark.headgate.ticket")),
+    outcome(lambda: spark.conf.get("spark.sql.streaming.checkpointLocation", "none")),
 ]
 spark.conf.set("spark.sql.shuffle.partitions", "3")
 spark.conf.set("spark.sql.streaming.stateStore.providerClass",
@@ -283,7 +284,40 @@ answer.append(spark.createDataFrame([(1, "a")], "id int, name string").collect()
 """
 )
 
-THERE = [(kind, field) for kind, field in KINDS if kind in proto.Catalog.DESCRIPTOR.fields_by_name]
+# Java matches these with names that users choose, and does not notice that it was told to stop.
+PATTERNS = (
+    BY_HAND
+    + """
+name = "a" * 20
+frame = spark.range(1).toDF(name)
+frame.createOrReplaceTempView(name)
+slow, regex = "(*a){3}b", "`(.*a){3}b`"
+answer = [
+    outcome(lambda: frame.select(frame.colRegex(regex)).columns),
+    outcome(lambda: frame.select(frame.colRegex(regex)).collect()),
+    outcome(lambda: frame.alias("v").select(frame.colRegex(f"v.{regex}")).columns),
+]
+answer += [outcome(lambda: spark.sql(f"SHOW {one} LIKE '{slow}'").collect())
+    for one in ("TABLES", "SCHEMAS", "FUNCTIONS", "VIEWS")]
+def listed(kind):
+    def fill(plan):
+        getattr(plan.root.catalog, kind).pattern = slow
+    return fill
+answer += [told for kind in KINDS for told in both(listed(kind))]
+answer = [answer, [
+    frame.select(frame.colRegex("`a+`")).columns == [name],
+    frame.select(frame.colRegex(f"`({name}|b|c)`")).columns == [name],
+    [one.name for one in spark.catalog.listTables(pattern="*aa*")] == [name],
+    [one.viewName for one in spark.sql("SHOW VIEWS LIKE 'x*z|a*a|b*'").collect()] == [name],
+    len(spark.catalog.listFunctions(pattern="abs")) == 1,
+]]
+"""
+)
+
+LISTS = ("list_tables", "list_databases", "list_functions", "list_catalogs", "list_views")
+
+KNOWN = proto.Catalog.DESCRIPTOR.fields_by_name
+THERE = [(kind, field) for kind, field in KINDS if kind in KNOWN]
 
 TASKS = {
     "listeners": (ALICE, "", LISTENERS),
@@ -299,6 +333,7 @@ TASKS = {
     "writes": (ALICE, "", WRITES),
     "evaluated": (ALICE, "", EVALUATED),
     "classes": (ALICE, "", "import json\n" + CLASSES),
+    "patterns": (ALICE, "", f"KINDS = {[one for one in LISTS if one in KNOWN]!r}\n{PATTERNS}"),
 }
 
 
@@ -348,7 +383,7 @@ def test_nothing_is_put_in_place_of_words_of_a_query(answers) -> None:
 
 def test_settings_are_checked_when_they_are_set(answers) -> None:
     *refused, allowed, count, afterwards, modifiable = answer_of(answers, "settings")
-    assert len(refused) == 9
+    assert len(refused) == 10
     for told in refused:
         assert "refused by the guard" in told
         assert "may not be" in told
@@ -420,3 +455,13 @@ def test_no_class_is_made_of_a_type(answers) -> None:
     for told in refused:
         assert "is not among the types that the guard understands" in told
     assert own
+
+
+def test_a_pattern_of_names_that_might_take_for_ever_is_refused(answers) -> None:
+    """Way in 20: neither time nor an interrupt ends it, on a thread that analyses or on one that executes."""
+    refused, allowed = answer_of(answers, "patterns")
+    assert len(refused) >= 13
+    for told in refused:
+        assert "refused by the guard" in told
+        assert "pattern" in told
+    assert allowed == [True] * 5

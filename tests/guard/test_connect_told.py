@@ -18,14 +18,16 @@ spark.streams.resetTerminated()
 answer.append(len(spark.streams.active))
 """
 
-# A status is there for a moment only, so that it is asked for until the stream has failed, and a little longer.
+# A status is there for a moment only, so that it is asked for all the time.
 STATUS = """
 stream = spark.readStream.schema(spark.read.parquet("DATA").schema).parquet("DATA")
-query = stream.selectExpr("cast(concat('secret', Id) AS int)").writeStream.format("memory").queryName("failing").start()
-answer = [query.status["message"]]
+slow = "if(Id < 0, Id, levenshtein(repeat('a', 9000), repeat('b', 9000)))"
+failing = stream.selectExpr(slow, "cast(concat('secret', Id) AS int)")
+query = failing.writeStream.format("memory").queryName("failing").start()
+answer = [query.status]
 while query.isActive:
-    answer.append(query.status["message"])
-answer.append(query.status["message"])
+    answer.append(query.status)
+answer.append(query.status)
 """
 
 METRICS = """
@@ -55,6 +57,12 @@ found = spark.catalog.listDatabases() + [spark.catalog.getDatabase("default")]
 answer = [[one.name, one.locationUri] for one in found] + [spark.table("databases").first().locationUri]
 """
 )
+
+FUNCTIONS = """
+found = [one for one in spark.catalog.listFunctions() if one.name in ("raised", "abs")] + [
+    spark.catalog.getFunction("raised"), spark.catalog.getFunction("abs")]
+answer = [[one.name, one.description] for one in sorted(found, key=lambda one: one.name)]
+"""
 
 DETAILS = """
 from google.rpc import error_details_pb2
@@ -93,6 +101,8 @@ TASKS = {
     "progress": (ALICE, "", PROGRESS),
     "databases": (ALICE, "", DATABASES),
     "databases of an administrator": (BOB, "", DATABASES),
+    "functions": (ALICE, "", FUNCTIONS),
+    "functions of an administrator": (BOB, "", FUNCTIONS),
     "details": (ALICE, "", DETAILS),
     "details of an administrator": (BOB, "", DETAILS),
 }
@@ -110,25 +120,28 @@ def test_streams_are_managed_as_ever(answers) -> None:
 STATUSES = {
     "Initializing StreamExecution",
     "Initializing sources",
-    "Getting offsets",
-    "Writing offsets to log",
-    "Waiting for data to arrive",
-    "Waiting for next trigger",
-    "Processing new data",
-    "No new data but cleaning up state",
     "Starting new streaming query",
+    "Running",
     "Stopped",
     "Terminated with exception",
-    "Running",
 }
 
 
 def test_the_status_of_a_stream_tells_no_value_and_no_place(answers) -> None:
     """Way in 10: Spark puts the error as it is behind `Terminated with`, and a folder behind `Getting offsets`."""
     found = answer_of(answers, "status")
-    assert set(found) <= STATUSES
-    assert found[-1] == "Terminated with exception"
-    assert "secret" in answer_of(answers, "status of an administrator")[-1]
+    assert {one["message"] for one in found} <= STATUSES
+    assert found[-1]["message"] == "Terminated with exception"
+    assert "secret" in answer_of(answers, "status of an administrator")[-1]["message"]
+
+
+def test_the_status_of_a_stream_tells_of_no_batch(answers) -> None:
+    """Way in 10: one in which everything is hidden is none to the user."""
+    told = {(one["isDataAvailable"], one["isTriggerActive"]) for one in answer_of(answers, "status")}
+    assert told == {(False, False)}
+    whole = answer_of(answers, "status of an administrator")
+    assert any(one["isDataAvailable"] for one in whole)
+    assert "Processing new data" in {one["message"] for one in whole}
 
 
 def test_metrics_of_a_query_are_for_administrators(answers) -> None:
@@ -147,6 +160,16 @@ def test_where_databases_are_is_for_administrators(answers) -> None:
     assert answer_of(answers, "databases") == [["default", ""], ["default", ""], ""]
     *found, viewed = answer_of(answers, "databases of an administrator")
     assert all("warehouse" in place for place in (viewed, *(place for _, place in found)))
+
+
+def test_what_functions_are_made_of_is_for_administrators(answers) -> None:
+    """Way in 10: Spark puts it where it says of its own functions how they are used."""
+    *own, first, second = answer_of(answers, "functions")
+    assert [first, second] == [["raised", None]] * 2
+    assert [name for name, _ in own] == ["abs"] * 2
+    assert all("absolute value" in text for _, text in own)
+    *_, first, second = answer_of(answers, "functions of an administrator")
+    assert all("4711" in text for _, text in (first, second))
 
 
 def test_what_is_wrong_is_told_without_plan_and_place_in_the_server(answers) -> None:

@@ -226,6 +226,73 @@ answer = [first, told, [list(row) for row in spark.range(2).selectExpr(*quick).c
 """
 )
 
+# Computed while a plan is optimised, and not to be stopped; after some seconds it ends by itself.
+FAR = "levenshtein(repeat('a', 25000), repeat('b', 25000))"
+
+# Who lets go of what cannot be stopped, or has it interrupted, has it still. Ids may be spelt in many ways.
+QUERIES_LET_GO = (
+    TIMED
+    + f"""
+import uuid
+from pyspark.sql.connect import proto
+FAR = {FAR!r}
+def begun(one, spelt):
+    request = one.client._execute_plan_request_with_metadata()
+    request.operation_id = spelt(str(uuid.uuid4()))
+    request.plan.root.sql.query = f"SELECT {{FAR}}"
+    request.request_options.add().reattach_options.reattachable = True
+    calls.append(one.client._stub.ExecutePlan(request, metadata=one.client._builder.metadata()))
+    return request.operation_id.lower()
+def let_go(one, operation):
+    request = proto.ReleaseExecuteRequest(session_id=one.client._session_id, operation_id=operation)
+    request.release_all.SetInParent()
+    one.client._stub.ReleaseExecute(request, metadata=one.client._builder.metadata())
+ends = [
+    (lambda one, operation: let_go(one, operation), str.upper),
+    (lambda one, operation: one.client.release_session(), str),
+    (lambda one, operation: one.interruptOperation(operation), str),
+]
+answer, calls = [], []
+for end, spelt in ends:
+    held = [session("bob-example") for _ in range(2)]
+    assert [one.range(3).count() for one in held] == [3, 3]
+    operations = [begun(one, spelt) for one in held]
+    time.sleep(1)
+    for one, operation in zip(held, operations):
+        end(one, operation)
+    later = session("bob-example")
+    first = outcome(lambda: later.range(3).count())
+    deadline = time.monotonic() + 120
+    while (last := outcome(lambda: later.range(3).count())) != "done" and time.monotonic() < deadline:
+        time.sleep(0.5)
+    answer.append([first, last])
+for one in calls:
+    one.cancel()
+"""
+)
+
+# The same of a stream, whose session is given back.
+STREAMS_LET_GO = f"""
+import threading, time
+def started(one, name, column):
+    stream = one.readStream.schema(one.read.parquet("DATA").schema).parquet("DATA").selectExpr("Id", column)
+    return stream.writeStream.format("memory").queryName(name).start()
+first, second = session("bob-example"), session("bob-example")
+query = started(first, "far", {FAR + " AS far"!r})
+while not query.status["isTriggerActive"]:
+    time.sleep(0.1)
+time.sleep(1)
+releasing = threading.Thread(target=first.client.release_session, daemon=True)
+releasing.start()
+time.sleep(1)
+answer = [outcome(lambda: started(second, "near", "1 AS near"))]
+deadline = time.monotonic() + 120
+while (last := outcome(lambda: started(second, "near", "1 AS near").stop())) != "done" and time.monotonic() < deadline:
+    time.sleep(0.5)
+answer.append(last)
+releasing.join(60)
+"""
+
 # A stream that its planner is busy with for longer than anybody waits here.
 STUCK = (
     TIMED
@@ -260,6 +327,13 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """Of an endpoint of their own: what keeps a core to itself would keep it from the others."""
     programs = {"same ids": SAME_IDS, "loops": LOOPS, "stuck": STUCK}
     with running_endpoint(tmp_path_factory.mktemp("held"), {"seconds": SECONDS, "queries": 2}) as endpoint:
+        return answers_to(endpoint, {name: (BOB, "", program) for name, program in programs.items()})
+
+
+@pytest.fixture(scope="module")
+def let_go(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    programs = {"queries": QUERIES_LET_GO, "streams": STREAMS_LET_GO}
+    with running_endpoint(tmp_path_factory.mktemp("let_go"), {"queries": 2, "streams": 1}) as endpoint:
         return answers_to(endpoint, {name: (BOB, "", program) for name, program in programs.items()})
 
 
@@ -332,6 +406,21 @@ def test_queries_are_counted_whatever_clients_call_them(held) -> None:
     for told in answer_of(held, "same ids"):
         assert sorted("2 queries of yours are running" in one for one in told) == [False, False, True]
         assert sum(f"the query ran for more than {SECONDS} s" in one for one in told) == 2
+
+
+def test_what_cannot_be_stopped_counts_until_it_has_ended(let_go) -> None:
+    """Spark forgets an execution that is released, whose session is, or that is interrupted; its thread goes on."""
+    found = answer_of(let_go, "queries")
+    assert len(found) == 3
+    for first, last in found:
+        assert "2 queries of yours are running" in first
+        assert last == "done"
+
+
+def test_a_stream_that_cannot_be_stopped_counts_until_it_has_ended(let_go) -> None:
+    first, last = answer_of(let_go, "streams")
+    assert "1 streams of yours are running" in first
+    assert last == "done"
 
 
 def test_a_loop_within_a_row_lets_go(held) -> None:

@@ -135,6 +135,10 @@ class _Check:
             yield f"the view `{node.facts['name']}` belongs to all sessions"
         elif node.name == "ClearCacheCommand" or (node.name == "UncacheTable" and not node.facts["temporary"]):
             yield "what is kept in memory belongs to all sessions; let go of your own frames and temporary views"
+        elif node.facts.get("backtracks"):
+            yield "a pattern of names with more than one repetition might never end; use one star, or two around a word"
+        elif node.facts.get("body") and not self.administrator:
+            yield "this shows what a function is made of; leave EXTENDED out"
         elif (node.facts.get("extended") or node.facts.get("partition")) and not self.administrator:
             yield "this shows where files are and what is in them; leave EXTENDED and PARTITION out"
 

@@ -99,7 +99,6 @@ class Guard:
         self._changing = Lock()
         self.objects = Objects(self.catalog.names, self.settings.sources)
         self.checkpoints = Checkpoints()
-        self._padded: dict[str | None, frozenset[str]] = {}
         self.outcomes: deque[Outcome] = deque(maxlen=KEPT)
         self.notifications: deque[Notification] = deque(maxlen=KEPT)
         self.untold: deque[Untold] = deque(maxlen=KEPT)
@@ -132,10 +131,8 @@ class Guard:
     ) -> None:
         """Note where a catalog table's files are, how they are to be read, and which columns blanks fill up."""
         with self._changing:
-            blanks = frozenset(one.lower() for one in padded)
-            news = self.objects.settle(name, location, Layout(provider.lower(), partitions, dict(options or {})))
-            if news or self._padded.get(self.objects.table(name), frozenset()) != blanks:
-                self._padded[self.objects.table(name)] = blanks
+            filled = frozenset(one.lower() for one in padded)
+            if self.objects.settle(name, location, Layout(provider.lower(), partitions, dict(options or {}), filled)):
                 # INVARIANT: what was decided while the place was not known is decided again.
                 self._version = replace(self._version, answers={})
 
@@ -324,7 +321,7 @@ class Guard:
 
     def _filled_up(self, node: Node, table: str, names: Mapping[int, str]) -> frozenset[int]:
         """The columns of a leaf that are CHARs of the catalog's table, however its files are read."""
-        known = self._padded.get(table, frozenset())
+        known = self.objects.layout(table).filled
         return frozenset(one for one in node.out if names[one].lower() in known)
 
     def _table_of(self, node: Node) -> str | None:

@@ -49,11 +49,15 @@ def option_text(value: str | float | bool) -> str:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a table's files are to be read: format, columns that are in the names of folders, options."""
+    """How a table's files are to be read: format, columns that are in the names of folders, options, CHARs.
+
+    The names of columns that blanks fill up (`filled`) are in lower case.
+    """
 
     format: str | None = None
     partitions: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
+    filled: frozenset[str] = frozenset()
 
 
 class Objects:

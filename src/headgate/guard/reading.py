@@ -56,6 +56,9 @@ def _files(leaf: Node, table: str, objects: Objects, names: tuple[str, ...], col
         yield f"the folder `{'/'.join(folders)}` in that of `{table}` is another table; read them one by one"
     for column in facts.get("marked", ()):
         yield f"the column `{column}` of `{table}` is read with a value for what is missing, or by a number"
+    for column in facts.get("filled", ()):
+        if column.lower() not in layout.filled:
+            yield f"the column `{column}` of `{table}` is no CHAR; leave that out of the schema"
     agreed = lowered(layout.options)
     given = {
         key: value

@@ -6,8 +6,8 @@ import scala.util.Try
 
 import org.apache.spark.sql.{SparkSession => AnySession}
 import org.apache.spark.sql.catalyst.TableIdentifier
-import org.apache.spark.sql.catalyst.analysis.{RelationTimeTravel, UnresolvedRelation}
-import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
+import org.apache.spark.sql.catalyst.analysis.{RelationTimeTravel, UnresolvedRegex, UnresolvedRelation}
+import org.apache.spark.sql.catalyst.expressions.{Expression, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Call, InsertIntoStatement, LogicalPlan, V2WriteCommand}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.SparkSession
@@ -56,7 +56,17 @@ object Beforehand {
       }
       case _ =>
     }
-    plan.foreachWithSubqueries(Functions.check(session, _))
+    plan.foreachWithSubqueries { one =>
+      Functions.check(session, one)
+      one.expressions.foreach(_.foreach(columns))
+    }
+  }
+
+  /** Java matches names of columns while a plan is analysed, and does not notice that it was told to stop. */
+  private def columns(one: Expression): Unit = one match {
+    case regex: UnresolvedRegex if Patterns.ofColumns(regex.regexPattern) =>
+      throw Hook.refused(s"the pattern `${regex.regexPattern}` of names of columns has more than one repetition or choice; name the columns")
+    case _ =>
   }
 
   private def texts(options: Map[_, _]): Map[String, String] = options.asInstanceOf[Map[String, String]].iterator.toMap

@@ -12,7 +12,7 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connect.planner.SparkConnectPlanner
 import org.apache.spark.sql.connect.service.{SessionHolder, SessionKey, SparkConnectService}
 import org.apache.spark.sql.execution.CommandExecutionMode
-import org.apache.spark.sql.headgate.{Binding, Hook, RefusedException, Types}
+import org.apache.spark.sql.headgate.{Binding, Hook, Patterns, RefusedException, Types}
 
 /** Binds Connect's sessions to authenticated users: what a client says of itself is only a claim. */
 object ConnectGuard {
@@ -129,13 +129,20 @@ object ConnectGuard {
     val list = words.get(message.getDescriptorForType.getFullName.stripPrefix("spark.connect."))
     message.getAllFields.asScala.view.flatMap {
       case (field, _) if parts.contains(field.getName) || isOpen(field) || list.exists(known => isChoice(field) && !known(field.getName)) => Some(field.getName)
+      case (field, text: String) if field.getName == PATTERN && Patterns.ofNames(text) => Some(PATTERN)
       case (_, inner: Message) => forbidden(inner)
       case (_, list: java.util.List[_]) => list.asScala.view.flatMap { case inner: Message => forbidden(inner); case _ => None }.headOption
       case _ => None
     }.headOption
   }
 
-  private[headgate] def why(part: String): String = parts.getOrElse(part, "is not among those that the guard understands")
+  /** What names of tables, functions and the like are matched with, by Java, which does not notice that it was told to stop. */
+  private val PATTERN = "pattern"
+
+  private[headgate] def why(part: String): String = part match {
+    case PATTERN => "that has more than one repetition might never end; use one star, or two around a word"
+    case _ => parts.getOrElse(part, "is not among those that the guard understands")
+  }
 
   private def isChoice(field: FieldDescriptor): Boolean = field.getRealContainingOneof != null
 

@@ -32,7 +32,10 @@ object DoorSettings {
     * list of: those of catalogs, file systems and connectors.
     */
   private def readable(key: String): Boolean =
-    settable.contains(key) || key.startsWith(PYTHON) || (SQLConf.containsConfigKey(key) && !SQLConf.isStaticConfigKey(key))
+    settable.contains(key) || key.startsWith(PYTHON) || (SQLConf.containsConfigKey(key) && !SQLConf.isStaticConfigKey(key) && !PLACES(key))
+
+  /** Places that Spark has on its list. */
+  private val PLACES = Set("spark.sql.streaming.checkpointLocation")
 
   /** How PySpark itself behaves. */
   private val PYTHON = "spark.python.sql."

@@ -177,7 +177,7 @@ object Hook {
       if (keeps) Unfollowed(session, plan, made, guarded) else guarded
     } catch {
       case refusal: RefusedException => throw refusal
-      case error: Exception => throw refused(s"the decision cannot be applied to this plan (${error.getMessage})")
+      case error: Exception => throw refused(s"the decision cannot be applied to this plan (${error.getClass.getSimpleName})")
     }
   }
 

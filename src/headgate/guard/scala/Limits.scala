@@ -4,6 +4,8 @@ import java.util.concurrent.{ConcurrentHashMap, Executors, ScheduledExecutorServ
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
+import org.apache.commons.lang3.ThreadUtils
+
 import org.apache.spark.{JobExecutionStatus, SparkContext, SparkJobInfo, SparkStatusTracker}
 import org.apache.spark.connect.proto.ExecutePlanRequest
 import org.apache.spark.sql.connect.service.{ExecuteInfo, ExecuteKey, ExecuteStatus, SparkConnectService}
@@ -18,8 +20,14 @@ object Limits {
 
   private val ended: Set[ExecuteStatus] = Set(ExecuteStatus.Finished, ExecuteStatus.Failed, ExecuteStatus.Canceled, ExecuteStatus.Closed)
   private val KEPT = 10000
+
+  /** How long a query that is being refused waits for the threads of others that may just be over, in milliseconds each. */
+  private val ENDING = 20
   /** What was let in and Spark does not know of yet, by the call that asks for it. */
   private val admitted = new ConcurrentHashMap[AnyRef, ExecuteKey]()
+
+  /** What was let in and may still have a thread, whether Spark knows of it or not. */
+  private val begun = ConcurrentHashMap.newKeySet[ExecuteKey]()
   private val stopped = ConcurrentHashMap.newKeySet[String]()
   private val stopping = ConcurrentHashMap.newKeySet[String]()
   private val batches = new ConcurrentHashMap[String, Batch]()
@@ -52,9 +60,14 @@ object Limits {
     *
     * INVARIANT: what is counted are Spark's executions. Clients choose the ids of operations, and may use one in many sessions.
     */
-  def admit(call: AnyRef, user: String, request: ExecutePlanRequest): Option[String] = synchronized {
+  def admit(call: AnyRef, user: String, request: ExecutePlanRequest): Option[String] = {
+    if (running(user).size >= most.queries) begun.asScala.filter(_.userId == user).flatMap(threads).foreach(_.join(ENDING))
+    counted(call, user, request)
+  }
+
+  private def counted(call: AnyRef, user: String, request: ExecutePlanRequest): Option[String] = synchronized {
     val asked = ExecuteKey(user, request.getSessionId, request.getOperationId)
-    val running = (active.map(_.key) ++ admitted.values.asScala).filter(_.userId == user).toSet
+    val running = this.running(user)
     if (!running(asked) && running.size >= most.queries) Some(s"${most.queries} queries of yours are running, which is as many as are allowed; wait for one to end, or stop one")
     else if (startsStream(request) && Sessions.streams(Some(user)).size >= most.streams)
       Some(s"${most.streams} streams of yours are running, which is as many as are allowed; stop one")
@@ -65,7 +78,23 @@ object Limits {
   }
 
   /** Whatever became of a query that was let in, from now on Spark knows. */
-  def known(call: AnyRef): Unit = admitted.remove(call)
+  def known(call: AnyRef): Unit = Option(admitted.get(call)).foreach { key =>
+    begun.add(key)
+    admitted.remove(call)
+  }
+
+  /** What a user has running.
+    *
+    * INVARIANT: it counts until its thread has ended. Spark forgets what is released, and takes what was interrupted for
+    * cancelled, while the thread goes on with what cannot be stopped.
+    */
+  private def running(user: String): Set[ExecuteKey] = {
+    begun.removeIf(threads(_).isEmpty)
+    (active.map(_.key) ++ admitted.values.asScala ++ begun.asScala).filter(_.userId == user).toSet
+  }
+
+  private def threads(key: ExecuteKey): Seq[Thread] =
+    ThreadUtils.findThreadsByName(s"SparkConnectExecuteThread_opId=${key.operationId}").asScala.toSeq
 
   /** The name of an execution, which no other has, of whatever session or user. */
   def name(user: String, session: String, operation: String): String = s"$operation $session $user"

@@ -78,9 +78,19 @@ object Patterns {
   private def mightBacktrack(pattern: Expression, like: Boolean): Boolean = pattern match {
     case Literal(null, _) => false
     case Literal(text: UTF8String, _) if like => text.toString.stripPrefix("%").stripSuffix("%").contains('%')
-    case Literal(text: UTF8String, _) => text.toString.count("*+{?|".contains(_)) > 1 || reference.findFirstIn(text.toString).isDefined
+    case Literal(text: UTF8String, _) => mightBacktrack(text.toString)
     case _ => true
   }
+
+  private def mightBacktrack(pattern: String): Boolean = pattern.count("*+{?|".contains(_)) > 1 || reference.findFirstIn(pattern).isDefined
+
+  /** Whether a pattern that is matched with names of tables and the like might backtrack. It is several, with bars between them,
+    * and a star in one is any text; behind all the rest it is found at once.
+    */
+  private[sql] def ofNames(pattern: String): Boolean = pattern.trim.split("\\|").exists(one => mightBacktrack(one.trim.stripSuffix("*")))
+
+  /** Whether a pattern that is matched with names of columns might backtrack; one name or another does not. */
+  private[headgate] def ofColumns(pattern: String): Boolean = !pattern.matches("\\(?[\\w|]*\\)?") && mightBacktrack(pattern)
 
   private def tried(text: Expression, one: Matching): Expression = {
     val flags = text.dataType match {

@@ -6,43 +6,43 @@ import org.sparkproject.connect.protobuf.Message
 
 import org.apache.spark.connect.proto.{Expression, Relation, WithColumns}
 
-/** Databases as users are shown them: without the place of their files.
+/** Databases and functions as users are shown them: without the place of their files, and what they are made of.
   *
-  * Spark answers questions about databases with rows that look like anybody's own; so it is the question that is changed.
+  * Spark answers questions about them with rows that look like anybody's own; so it is the question that is changed.
   */
 object Places {
-  def hidden(message: Message): Message = if (asks(message)) changed(message) else message
-
-  private def asks(message: Message): Boolean = about(message) || inside(message).exists(asks)
-
-  private def about(message: Message): Boolean = message match {
-    case one: Relation => one.hasCatalog && (one.getCatalog.hasListDatabases || one.getCatalog.hasGetDatabase)
-    case _ => false
-  }
-
-  private def inside(message: Message): Iterator[Message] = message.getAllFields.values.asScala.iterator.flatMap {
-    case inner: Message => Iterator(inner)
-    case list: java.util.List[_] => list.asScala.iterator.collect { case inner: Message => inner }
-    case _ => Iterator.empty
-  }
-
-  private def changed(message: Message): Message = message match {
-    case one: Relation if about(one) => placeless(one)
+  /** The same object if nothing is asked about databases or functions, so that each message is looked at once. */
+  def hidden(message: Message): Message = message match {
+    case one: Relation if one.hasCatalog && (one.getCatalog.hasListDatabases || one.getCatalog.hasGetDatabase) => placeless(one)
+    case one: Relation if one.hasCatalog && (one.getCatalog.hasListFunctions || one.getCatalog.hasGetFunction) => bodiless(one)
     case other =>
-      val made = other.toBuilder
-      other.getAllFields.asScala.foreach {
-        case (field, inner: Message) if asks(inner) => made.setField(field, changed(inner))
-        case (field, list: java.util.List[_]) => made.setField(field, list.asScala.map { case inner: Message => hidden(inner); case value => value }.asJava)
-        case _ =>
-      }
-      made.build()
+      val changed = other.getAllFields.asScala.toSeq.flatMap { case (field, value) => different(value).map(field -> _) }
+      if (changed.isEmpty) other
+      else changed.foldLeft(other.toBuilder) { case (made, (field, value)) => made.setField(field, value) }.build()
   }
 
-  /** Clients know the relation by what is common to all; the place is an empty text, as some clients take no NULL there. */
-  private def placeless(databases: Relation): Relation = {
-    val nowhere = Expression.newBuilder().setLiteral(Expression.Literal.newBuilder().setString(""))
-    val column = Expression.Alias.newBuilder().setExpr(nowhere).addName("locationUri")
-    val columns = WithColumns.newBuilder().setInput(databases.toBuilder.clearCommon()).addAliases(column)
-    Relation.newBuilder().setCommon(databases.getCommon).setWithColumns(columns).build()
+  private def different(value: Any): Option[AnyRef] = value match {
+    case inner: Message => Some(hidden(inner)).filter(_ ne inner)
+    case list: java.util.List[_] =>
+      val inner = list.asScala.map { case one: Message => hidden(one); case one => one.asInstanceOf[AnyRef] }
+      if (inner.corresponds(list.asScala)((one, other) => one eq other.asInstanceOf[AnyRef])) None else Some(inner.asJava)
+    case _ => None
+  }
+
+  /** The place is an empty text, as some clients take no NULL there. */
+  private def placeless(databases: Relation): Relation =
+    replaced(databases, "locationUri", Expression.newBuilder().setLiteral(Expression.Literal.newBuilder().setString("")))
+
+  /** What Spark says of a lasting function in SQL is what it is made of; of its own, how they are used. */
+  private def bodiless(functions: Relation): Relation = {
+    val shown = "if(startswith(className, 'org.apache.spark.sql.catalyst.'), description, NULL)"
+    replaced(functions, "description", Expression.newBuilder().setExpressionString(Expression.ExpressionString.newBuilder().setExpression(shown)))
+  }
+
+  /** Clients know the relation by what is common to all. */
+  private def replaced(asked: Relation, name: String, value: Expression.Builder): Relation = {
+    val column = Expression.Alias.newBuilder().setExpr(value).addName(name)
+    val columns = WithColumns.newBuilder().setInput(asked.toBuilder.clearCommon()).addAliases(column)
+    Relation.newBuilder().setCommon(asked.getCommon).setWithColumns(columns).build()
   }
 }

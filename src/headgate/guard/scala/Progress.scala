@@ -15,20 +15,17 @@ object Progress {
   private val json = new ObjectMapper()
   private val kept = Seq("id", "runId", "name", "timestamp")
 
-  /** What a stream is at, in words of Spark's that are always the same. */
-  private val stages = Set(
-    "Initializing StreamExecution", "Initializing sources", "Writing offsets to log", "Processing new data", "No new data but cleaning up state",
-    "Waiting for data to arrive", "Waiting for next trigger", "Starting new streaming query", "Running", "Stopped")
+  /** How a stream begins and ends, in words of Spark's. Behind the last ones stands an error with the value it is about. */
+  private val stages = Seq("Initializing StreamExecution", "Initializing sources", "Starting new streaming query", "Stopped", "Terminated with exception")
 
-  /** Behind these stands which folder or topic it is, or an error with the value it is about. */
-  private val beginnings = Seq("Getting offsets", "Terminated with exception")
-
-  /** The status of a stream. What a newer Spark says there is left out until somebody has looked at it. */
+  /** The status of a stream: whether it begins, runs or has ended. What it is at meanwhile tells of batches, also of those in
+    * which everything was hidden.
+    */
   def stated(response: ExecutePlanResponse): ExecutePlanResponse = {
     val changed = response.toBuilder
     val status = changed.getStreamingQueryCommandResultBuilder.getStatusBuilder
     val said = status.getStatusMessage
-    status.setStatusMessage(if (stages(said)) said else beginnings.find(one => said.startsWith(one)).getOrElse(""))
+    status.setStatusMessage(stages.find(one => said.startsWith(one)).getOrElse("Running")).setIsDataAvailable(false).setIsTriggerActive(false)
     changed.build()
   }
 

@@ -24,6 +24,8 @@ object Reading {
     result.set[ArrayNode]("below", texts(keys(index).toSeq.sorted))
     val marked = schema.fields.filter(one => MARKS.exists(one.metadata.contains)).map(_.name)
     if (marked.nonEmpty) result.set[ArrayNode]("marked", texts(marked.toSeq))
+    val filled = schema.fields.filter(one => Padding.needed(one.metadata)).map(_.name)
+    if (filled.nonEmpty) result.set[ArrayNode]("filled", texts(filled.toSeq))
   }
 
   /** Marks of a column by which a reader puts in a value, or takes another column of the file. */

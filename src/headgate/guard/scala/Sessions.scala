@@ -28,12 +28,16 @@ object Sessions {
     manager.getOrCreateIsolatedSession(key, None)
   }
 
-  /** The streams of all users, or of one. To ask Spark for a session counts as using it, and what is used is never closed. */
+  /** The streams of all users, or of one. To ask Spark for a session counts as using it, and what is used is never closed.
+    *
+    * INVARIANT: a session that was given back is remembered while one of its streams goes on, as what cannot be stopped does.
+    */
   def streams(user: Option[String] = None): Seq[StreamingQuery] = {
     val before = held.asScala.toSeq
     val open = manager.listActiveSessions.map(_.key).toSet
-    before.foreach { case (key, session) => if (!open(key)) held.remove(key, session) }
-    before.collect { case (key, session) if open(key) && user.forall(_ == key.userId) => session }.flatMap(_.session.streams.active)
+    val running = before.map { case (key, session) => (key, session, session.session.streams.active.toSeq) }
+    running.foreach { case (key, session, streams) => if (!open(key) && streams.isEmpty) held.remove(key, session) }
+    running.collect { case (key, _, streams) if user.forall(_ == key.userId) => streams }.flatten
   }
 
   private def manager: SparkConnectSessionManager = SparkConnectService.sessionManager

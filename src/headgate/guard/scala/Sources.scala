@@ -27,7 +27,7 @@ object Sources {
           result.set[ArrayNode]("paths", Reading.texts(files.location.rootPaths.map(_.toString)))
           result.put("format", Names.of(files.fileFormat))
           Reading.options(files.options, relation.catalogTable, result)
-          if (relation.catalogTable.isEmpty) Reading.describe(files.location, files.dataSchema, result)
+          if (relation.catalogTable.isEmpty) Reading.describe(files.location, files.schema, result)
           if (relation.isStreaming) result.set[ArrayNode]("named", Reading.texts(Streams.named(files.sparkSession.asInstanceOf[SparkSession])))
         case jdbc: JDBCRelation =>
           result.put("source", "jdbc")
@@ -87,7 +87,7 @@ object Sources {
       case files: FileTable =>
         result.put("source", "files").put("format", files.formatName)
         result.set[ArrayNode]("paths", Reading.texts(files.fileIndex.rootPaths.map(_.toString)))
-        if (identifier.isEmpty) Reading.describe(files.fileIndex, files.dataSchema, result)
+        if (identifier.isEmpty) Reading.describe(files.fileIndex, files.schema, result)
       case jdbc: JDBCTable =>
         result.put("source", "jdbc")
         result.put("url", jdbc.jdbcOptions.url)
@@ -96,7 +96,16 @@ object Sources {
     }
   }
 
-  def describeCommand(command: LogicalPlan, result: ObjectNode): Unit = command match {
+  def describeCommand(command: LogicalPlan, result: ObjectNode): Unit = {
+    if (asked(command).exists(Patterns.ofNames)) result.put("backtracks", true)
+    touched(command, result)
+  }
+
+  /** The patterns of names that a command shows. */
+  private def asked(command: LogicalPlan): Iterator[String] =
+    command.productElementNames.zip(command.productIterator).collect { case (name, Some(text: String)) if name.toLowerCase.endsWith("pattern") => text }
+
+  private def touched(command: LogicalPlan, result: ObjectNode): Unit = command match {
     case set: SetCommand => result.put("key", set.kv.map(_._1).getOrElse("")).put("sets", set.kv.exists(_._2.isDefined))
     case reset: ResetCommand => result.put("key", reset.config.getOrElse(""))
     case view: CreateViewCommand =>
@@ -112,6 +121,9 @@ object Sources {
       // Partitions are a map in it, or in later versions of Spark a command of their own, which is refused.
       val partition = describe.productIterator.exists { case spec: Map[_, _] => spec.nonEmpty; case _ => false }
       result.put("extended", describe.isExtended).put("partition", partition)
+    // What the words say of one of Spark's own is in its manual, of another what it is made of.
+    case describe: DescribeFunctionCommand => result.put("body", describe.isExtended && describe.info.getSource != "built-in")
+    case describe: DescribeFunction => result.put("body", describe.isExtended)
     case show: ShowColumnsCommand => result.put("name", show.tableName.unquotedString)
     case write: InsertIntoHadoopFsRelationCommand =>
       result.put("path", write.outputPath.toString)

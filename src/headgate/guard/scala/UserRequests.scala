@@ -117,15 +117,20 @@ class UserRequests[Request, Response](
       Right(if (ConnectGuard.administers(user)) own else Places.hidden(own))
     } catch {
       case refusal: RefusedException => Left(refusal.getMessage)
-      case error: Exception => Left(s"refused by the guard: the session cannot be opened (${error.getMessage})")
+      case error: Exception => Left(s"refused by the guard: the session cannot be opened (${error.getClass.getSimpleName})")
     }
   }
 }
 
 object UserRequests {
-  /** An execution that a client gave no id gets one, as Spark would give it later: by this it is counted, and known if it is stopped. */
+  /** An execution that a client gave no id gets one, and another is spelt as Spark would do it later: by this it is counted,
+    * and known if it is stopped. What is no id at all, Spark refuses.
+    */
   private def numbered(message: Message): Message = message match {
-    case execute: ExecutePlanRequest if execute.getOperationId.isEmpty => execute.toBuilder.setOperationId(UUID.randomUUID().toString).build()
+    case execute: ExecutePlanRequest =>
+      val given = execute.getOperationId
+      val id = if (given.isEmpty) UUID.randomUUID().toString else Try(UUID.fromString(given).toString).getOrElse(given)
+      if (id == given) execute else execute.toBuilder.setOperationId(id).build()
     case other => other
   }
 }
