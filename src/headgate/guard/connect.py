@@ -6,8 +6,10 @@ whose token opened it; one that belongs to nobody runs nothing.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -16,10 +18,22 @@ from headgate.errors import InputError
 from headgate.guard.build import ensure_jar
 from headgate.guard.gateway import attach, enrol
 from headgate.guard.guard import Guard
+from headgate.guard.learning import NAMED
 from headgate.guard.protocol import FORBIDDEN, REQUESTS, WORDS
 from headgate.guard.session import settle_tables
 from headgate.guard.tokens import TokenBook
 from headgate.guard.vocabulary import settable
+
+_MODELS = {
+    f"spark.connect.session.connectML.mlCache.memoryControl.{key}": value
+    for key, value in {
+        "enabled": "true",
+        "maxInMemorySize": "256m",
+        "maxModelSize": "256m",
+        "maxStorageSize": "1g",
+    }.items()
+}
+"""How much each session keeps of its user's models, in memory and in files; no user can change it."""
 
 
 class ConnectEndpoint:
@@ -48,7 +62,7 @@ def serve(
     builder = SparkSession.builder.appName("headgate").config("spark.ui.enabled", "false")
     # Nothing stops a loop of a script that runs no query: `BEGIN l: LOOP ITERATE l; END LOOP; END`.
     builder = builder.config("spark.sql.scripting.enabled", "false")
-    for key, value in {**_loopback(config or {}), **(config or {})}.items():
+    for key, value in {**_MODELS, **_loopback(config or {}), **(config or {})}.items():
         builder = builder.config(key, value)
     jar = str(ensure_jar())
     spark = (
@@ -69,6 +83,7 @@ def serve(
     attach(spark)
     enrol(guard)
     settle_tables(guard, spark)
+    _shut_models_in(spark)
     endpoint = ConnectEndpoint(spark, port)
     limits = guard.settings.limits
     endpoint.port = int(
@@ -79,6 +94,7 @@ def serve(
             _array(spark, REQUESTS),
             _array(spark, tuple(f"{message} {word}" for message, words in WORDS.items() for word in words)),
             _array(spark, tuple(f"{part} {why}" for part, why in FORBIDDEN.items())),
+            _array(spark, tuple(f"{kind} {name}" for kind, names in NAMED.items() for name in names)),
             _array(spark, settable()),
             limits.seconds,
             limits.queries,
@@ -95,6 +111,24 @@ def _loopback(config: Mapping[str, str]) -> dict[str, str]:
     if not re.fullmatch(r"local(\[.*\])?", config.get("spark.master", "")):
         return {}
     return dict.fromkeys(("spark.driver.bindAddress", "spark.driver.host"), "127.0.0.1")
+
+
+def _shut_models_in(spark: SparkSession) -> None:
+    """Spark also keeps models in files of a folder whose name anybody can guess, and loads them from there."""
+    jvm: Any = spark.sparkContext._jvm
+    folder = Path(jvm.java.lang.System.getProperty("java.io.tmpdir")) / "spark_connect_model_cache"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        ours = not folder.is_symlink() and folder.stat().st_uid == os.getuid()
+        if ours:
+            folder.chmod(0o700)
+    except OSError:
+        ours = False
+    if not ours:
+        raise InputError(
+            f"the folder `{folder}`, in which Spark keeps models, is somebody else's",
+            hint="set `-Djava.io.tmpdir` in `spark.driver.extraJavaOptions` to a folder of your own",
+        )
 
 
 def _array(spark: SparkSession, texts: tuple[str, ...]) -> Any:

@@ -198,6 +198,7 @@ SHOWING = frozenset(
     [
         "CollectList",
         "CollectSet",
+        "CollectTopK",
         "ListAgg",
         "Percentile",
         "ApproximatePercentile",
