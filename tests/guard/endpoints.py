@@ -143,8 +143,9 @@ def listening(process: int) -> set[str]:
 
 
 CLIENT = """
-import json, sys, textwrap
+import atexit, gc, json, os, sys, textwrap
 from pyspark.sql import SparkSession
+gc.disable()  # a model that is collected asks the server to let go of it, and in the midst of a call waits for ever
 port, tasks = sys.argv[1], json.loads(sys.argv[2])
 kept = []  # a session that is collected while another one works may keep the client waiting for ever
 def session(token, more=""):
@@ -167,7 +168,9 @@ for name, (token, more, program) in tasks.items():
         answers[name] = {"answer": scope["answer"]}
     except Exception as error:
         answers[name] = {"error": str(error)[:2000]}
-print(json.dumps({"answers": answers}))
+print(json.dumps({"answers": answers}), flush=True)
+atexit._run_exitfuncs()  # which closes the sessions
+os._exit(0)  # models and sessions that are collected while a process ends may keep it from ending
 """
 
 

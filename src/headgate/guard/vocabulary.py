@@ -198,7 +198,6 @@ SHOWING = frozenset(
     [
         "CollectList",
         "CollectSet",
-        "CollectTopK",
         "ListAgg",
         "Percentile",
         "ApproximatePercentile",
