@@ -42,7 +42,7 @@ def table() -> pyarrow.Table:
 @contextmanager
 def flower_endpoint(folder: Path, limits: dict[str, int] | None = None) -> Iterator[Endpoint]:
     """An endpoint for the flowers; its temporary files are in a folder `temporary`, beside the data."""
-    (folder / "temporary").mkdir()
+    (folder / "temporary").mkdir(exist_ok=True)
     java = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djava.io.tmpdir={folder / 'temporary'}"
     columns = ", ".join(f"{one}: double" for one in (*MEASURES, KIND))
     scenario = folder / "scenario.yaml"

@@ -307,6 +307,15 @@ def test_models_are_not_kept_in_files_of_the_users(answers) -> None:
     assert not made
 
 
+def test_models_are_not_kept_where_somebody_else_says(tmp_path) -> None:
+    """Way in 5: Spark loads models from a folder whose name can be guessed; what is in it makes objects."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / "temporary" / "spark_connect_model_cache").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(AssertionError, match="the server did not start"), flower_endpoint(tmp_path):
+        pass
+
+
 def test_methods_that_are_not_known_are_not_called(answers) -> None:
     found = answer_of(answers, "methods")
     assert len(found) == 8
