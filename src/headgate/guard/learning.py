@@ -87,7 +87,7 @@ HELPED_WITH = tuple(
 """What is done without a model. `handleOverwrite` would delete the folder that it is given."""
 
 TYPES = _of("linalg", "MatrixUDT VectorUDT")
-"""Types of Spark's libraries that have a class; Spark makes an object of whatever class a type is said to have."""
+"""Types of Spark's libraries that have a class. A request names it, and Spark makes an object of it."""
 
 NAMED = {
     "OPERATOR_TYPE_ESTIMATOR": ESTIMATORS,
