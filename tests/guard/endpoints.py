@@ -28,7 +28,7 @@ from headgate.scenario.load import load_scenario
 system = load_scenario(Path(sys.argv[1])).system
 limits = Limits(**json.loads(sys.argv[5]))
 opened = (str(Path(sys.argv[3]).parent / "out" / "{user}"),)
-settings = Settings({"patient": Source(path=sys.argv[3])}, {}, opened, frozenset({"bob"}), limits=limits)
+settings = Settings({sys.argv[7]: Source(path=sys.argv[3])}, {}, opened, frozenset({"bob"}), limits=limits)
 guard = Guard(system.streams, system.policies, system.users, settings)
 config = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": sys.argv[4],
           "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", **json.loads(sys.argv[6])}
@@ -45,7 +45,7 @@ endpoint.stop()
 
 
 class Endpoint(NamedTuple):
-    """A server that runs: its port, the folder of the patients, how to put other policies in force, its process."""
+    """A server that runs: its port, the folder of its table, how to put other policies in force, its process."""
 
     port: int
     data: Path
@@ -62,25 +62,37 @@ def environment() -> dict[str, str]:
     return kept | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 
 
-@contextmanager
-def running_endpoint(
-    folder: Path, limits: Mapping[str, int] | None = None, config: Mapping[str, str] | None = None
-) -> Iterator[Endpoint]:
-    """A server for the users of the medical example; `config` is more of Spark's configuration."""
-    data = folder / "patients"
-    data.mkdir()
+def _patients() -> pyarrow.Table:
     columns = {"Id": [101, 102, 103], "Disease": ["gastric cancer", "cerebroma", "neuralgia"]}
     columns |= {"Expense": [8000, 9300, 4000], "PatientName": ["Aaron", "Brown", "Camille"]}
     types = {"Id": pyarrow.int32(), "Expense": pyarrow.int32()}
-    arrays = {name: pyarrow.array(values, types.get(name)) for name, values in columns.items()}
-    pyarrow.parquet.write_table(pyarrow.table(arrays), data / "part.parquet")
+    return pyarrow.table({name: pyarrow.array(values, types.get(name)) for name, values in columns.items()})
+
+
+@contextmanager
+def running_endpoint(
+    folder: Path,
+    limits: Mapping[str, int] | None = None,
+    config: Mapping[str, str] | None = None,
+    scenario: Path = ROOT / "examples/medical/scenario.yaml",
+    table: tuple[str, pyarrow.Table] | None = None,
+) -> Iterator[Endpoint]:
+    """A server for Alice and Bob; `config` is more of Spark's configuration.
+
+    Without a scenario and its table it is the medical example, with three patients in files.
+    """
+    name, rows = table or ("patient", _patients())
+    data = folder / f"{name}s"
+    data.mkdir()
+    pyarrow.parquet.write_table(rows, data / "part.parquet")
     arguments = [
-        ROOT / "examples/medical/scenario.yaml",
+        scenario,
         ROOT / "examples/guard/tokens.yaml",
         data,
         folder / "warehouse",
         json.dumps(limits or {}),
         json.dumps(config or {}),
+        name,
     ]
     server = subprocess.Popen(
         [sys.executable, "-c", SERVER, *map(str, arguments)],
@@ -134,8 +146,9 @@ def listening(process: int) -> set[str]:
 
 
 CLIENT = """
-import json, sys, textwrap
+import atexit, gc, json, os, sys, textwrap
 from pyspark.sql import SparkSession
+gc.disable()  # a model that is collected asks the server to let go of it, and in the midst of a call waits for ever
 port, tasks = sys.argv[1], json.loads(sys.argv[2])
 kept = []  # a session that is collected while another one works may keep the client waiting for ever
 def session(token, more=""):
@@ -158,7 +171,9 @@ for name, (token, more, program) in tasks.items():
         answers[name] = {"answer": scope["answer"]}
     except Exception as error:
         answers[name] = {"error": str(error)[:2000]}
-print(json.dumps({"answers": answers}))
+print(json.dumps({"answers": answers}), flush=True)
+atexit._run_exitfuncs()  # which closes the sessions
+os._exit(0)  # models and sessions that are collected while a process ends may keep it from ending
 """
 
 

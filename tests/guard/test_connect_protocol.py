@@ -67,7 +67,6 @@ LOOKED_AT = {
     "typed_aggregate_expression",
     "merge_action",
     "direct_shuffle_partition_id",
-    "ml_relation",
     "apply_in_pandas_with_state",
     "cached_local_relation",
     "chunked_cached_local_relation",

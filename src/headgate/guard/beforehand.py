@@ -28,8 +28,8 @@ from headgate.model.subject import User
 CARRYING = frozenset(("parquet", "orc", "avro", "text", "binaryfile"))
 """Formats whose files say which columns they have, or always have the same. In others the columns are made of data."""
 
-_BECOMING = frozenset(("ToCharacter", "Measure"))
-"""Functions that are others once their arguments are known, and are looked at then."""
+_BECOMING = frozenset(("ToCharacter", "Measure", "vector_to_array", "array_to_vector", "MetricsAggregate"))
+"""Functions that are others once their arguments are known, or are called otherwise, and are looked at then."""
 
 _SAID = "an administrator has to say which table of the policies it is"
 

@@ -6,9 +6,11 @@ whose token opened it; one that belongs to nobody runs nothing.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JNetworkError
@@ -18,6 +20,7 @@ from headgate.errors import HeadgateError, InputError
 from headgate.guard.build import ensure_jar
 from headgate.guard.gateway import attach, enrol
 from headgate.guard.guard import Guard
+from headgate.guard.learning import NAMED
 from headgate.guard.protocol import FORBIDDEN, REQUESTS, WORDS
 from headgate.guard.session import settle_tables
 from headgate.guard.tokens import TokenBook
@@ -27,6 +30,17 @@ from headgate.policy.model import PolicySet
 
 Prepare = Callable[[SparkSession], None]
 """What an administrator does before anybody is let in: makes tables, say."""
+
+_MODELS = {
+    f"spark.connect.session.connectML.mlCache.memoryControl.{key}": value
+    for key, value in {
+        "enabled": "true",
+        "maxInMemorySize": "256m",
+        "maxModelSize": "256m",
+        "maxStorageSize": "1g",
+    }.items()
+}
+"""How much each session keeps of its user's models, in memory and in files; no user can change it."""
 
 
 class ConnectEndpoint:
@@ -66,6 +80,7 @@ class ConnectEndpoint:
                 _array(self.spark, REQUESTS),
                 _array(self.spark, (f"{message} {word}" for message, words in WORDS.items() for word in words)),
                 _array(self.spark, (f"{part} {why}" for part, why in FORBIDDEN.items())),
+                _array(self.spark, (f"{kind} {name}" for kind, names in NAMED.items() for name in names)),
                 _array(self.spark, settable()),
                 limits.seconds,
                 limits.queries,
@@ -105,6 +120,7 @@ def serve(
     try:
         hook = attach(spark)
         enrol(guard)
+        _shut_models_in(spark)
         if prepare is not None:
             prepare(SparkSession(spark.sparkContext, hook.unguarded(spark._jsparkSession)))
         settle_tables(guard, spark)
@@ -122,7 +138,7 @@ def _started(port: int, host: str, config: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.appName("headgate").config("spark.ui.enabled", "false")
     # Nothing stops a loop of a script that runs no query: `BEGIN l: LOOP ITERATE l; END LOOP; END`.
     builder = builder.config("spark.sql.scripting.enabled", "false")
-    for key, value in {**_loopback(config), **config}.items():
+    for key, value in {**_MODELS, **_loopback(config), **config}.items():
         builder = builder.config(key, value)
     return (
         builder.config("spark.driver.extraClassPath", str(ensure_jar()))
@@ -146,6 +162,24 @@ def _loopback(config: Mapping[str, str]) -> dict[str, str]:
     if not re.fullmatch(r"local(\[.*\])?", config.get("spark.master", "")):
         return {}
     return dict.fromkeys(("spark.driver.bindAddress", "spark.driver.host"), "127.0.0.1")
+
+
+def _shut_models_in(spark: SparkSession) -> None:
+    """Spark also keeps models in files of a folder whose name anybody can guess, and loads them from there."""
+    jvm: Any = spark.sparkContext._jvm
+    folder = Path(jvm.java.lang.System.getProperty("java.io.tmpdir")) / "spark_connect_model_cache"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        ours = not folder.is_symlink() and folder.stat().st_uid == os.getuid()
+        if ours:
+            folder.chmod(0o700)
+    except OSError:
+        ours = False
+    if not ours:
+        raise InputError(
+            f"the folder `{folder}`, in which Spark keeps models, is somebody else's",
+            hint="set `-Djava.io.tmpdir` in `spark.driver.extraJavaOptions` to a folder of your own",
+        )
 
 
 def _array(spark: SparkSession, given: Iterable[str]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from headgate.errors import ParseError
 
-LIBRARIES = ("org.apache.spark.ml.", "org.apache.spark.mllib.", "org.graphframes.")
+LIBRARIES = ("org.apache.spark.ml.", "org.apache.spark.mllib.", "org.apache.spark.sql.ml.", "org.graphframes.")
 """Functions that Spark's own libraries put into plans; their classes are on the server, not the user's."""
 
 

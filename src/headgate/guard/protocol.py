@@ -27,6 +27,15 @@ REQUESTS = (
             "streaming_query_command.recent_progress",
             "streaming_query_command.await_termination",
             "remove_cached_remote_relation_command",
+            "checkpoint_command",
+            "ml_command.fit",
+            "ml_command.evaluate",
+            "ml_command.fetch",
+            "ml_command.create_summary",
+            "ml_command.delete",
+            "ml_command.clean_cache",
+            "ml_command.get_cache_info",
+            "ml_command.get_model_size",
         )
     ),
     *(
@@ -57,7 +66,8 @@ REQUESTS = (
     "GetStatusRequest",
 )
 """Requests that are let in. The plan of a running stream and the names of files show what is hidden; artifacts and
-listeners are code. Users are shown plans and progress as far as they are theirs (`Shown.scala`, `Progress.scala`)."""
+listeners are code. Users are shown plans and progress as far as they are theirs (`Shown.scala`, `Progress.scala`).
+What requests about models may name is in `learning.py`; no checkpoint is one in files (`Writes.scala`)."""
 
 WORDS = {
     # A compressed plan is unpacked by Spark after the guard has looked at the request.
@@ -97,6 +107,7 @@ WORDS = {
         "with_watermark",
         "html_string",
         "cached_remote_relation",
+        "ml_relation",
         "as_of_join",
         "with_relations",
         "transpose",
@@ -137,6 +148,9 @@ WORDS = {
     ),
     # Python's functions are only carried until a plan is permitted that names them; Java's are objects at once.
     "CommonInlineUserDefinedFunction": ("python_udf",),
+    "MlRelation": ("transform", "fetch"),
+    "MlRelation.Transform": ("obj_ref", "transformer"),
+    "Fetch.Method.Args": ("param", "input"),
     "Catalog": (
         "current_database",
         "set_current_database",
@@ -185,10 +199,14 @@ EVERYBODYS = (
 )
 """What changes things that all sessions share, without a plan that could be decided on."""
 
+_FILES = "models are not kept in files here: fit them again, or write what they make of a frame"
+
 FORBIDDEN = {
     **dict.fromkeys(CODE, "brings code to the server"),
     **dict.fromkeys(EVERYBODYS, "concerns what all sessions share"),
     "predicates": "has a database asked before the guard has looked; use `where`",
     "compressed_operation": "cannot be looked at; send the plan as it is",
+    # To read one, Spark makes objects of the classes that its files name.
+    **{f"ExecutePlanRequest.command.ml_command.{kind}": _FILES for kind in ("write", "read")},
 }
-"""What no request may contain, and why."""
+"""What no request may contain or be, and why."""

@@ -23,14 +23,16 @@ object ConnectGuard {
   @volatile private var settings: Map[String, String] = Map.empty
 
   /** Opens the endpoint for one guard, whose tokens are known to `Tokens`: which kinds of requests are let in, which choices of
-    * messages (`Relation read`), and what no request may contain, each with the reason behind it. Gives the port.
+    * messages (`Relation read`), what no request may contain or be, each with the reason behind it, and which classes and
+    * methods may be named (`Learning.start`). Gives the port.
     */
   def start(
-      base: SparkSession, guardId: String, allowed: Array[String], choices: Array[String], forbidden: Array[String],
+      base: SparkSession, guardId: String, allowed: Array[String], choices: Array[String], forbidden: Array[String], named: Array[String],
       settable: Array[String], seconds: Long, queries: Int, streams: Int, analyses: Int, sessions: Int): Int = {
     kinds = allowed.toSet
     words = choices.map(_.split(" ", 2)).groupMap(_(0))(_(1)).map { case (name, list) => name -> list.toSet }
     parts = forbidden.map(_.split(" ", 2)).map(one => one(0) -> one(1)).toMap
+    Learning.start(named)
     DoorSettings.start(settable)
     settings = base.newSession().sessionState.conf.getAllConfs
     guard = Some(guardId)
@@ -122,27 +124,25 @@ object ConnectGuard {
   /** Whether requests of that name are let in, of some kind at least. */
   private[headgate] def serves(name: String): Boolean = kinds.exists(_.takeWhile(_ != '.') == name)
 
-  private[headgate] def notAllowed(kind: String): String = s"refused by the guard: requests of the kind `$kind` are not allowed"
+  private[headgate] def notAllowed(kind: String): String =
+    s"refused by the guard: requests of the kind `$kind` are not allowed${parts.get(kind).map("; " + _).mkString}"
 
-  /** A part of a request that is forbidden or not among the words let in, wherever in it. */
+  /** What is wrong with a request: a part that is forbidden or not among the words let in, or a name that is not, wherever in it. */
   private[headgate] def forbidden(message: Message): Option[String] = {
     val list = words.get(message.getDescriptorForType.getFullName.stripPrefix("spark.connect."))
-    message.getAllFields.asScala.view.flatMap {
-      case (field, _) if parts.contains(field.getName) || isOpen(field) || list.exists(known => isChoice(field) && !known(field.getName)) => Some(field.getName)
-      case (field, text: String) if field.getName == PATTERN && Patterns.ofNames(text) => Some(PATTERN)
+    Learning.objection(message).orElse(message.getAllFields.asScala.view.flatMap {
+      case (field, _) if parts.contains(field.getName) || isOpen(field) || list.exists(known => isChoice(field) && !known(field.getName)) =>
+        Some(s"a request with `${field.getName}` ${parts.getOrElse(field.getName, "is not among those that the guard understands")}")
+      case (field, text: String) if field.getName == PATTERN && Patterns.ofNames(text) =>
+        Some(s"a request with a `$PATTERN` that has more than one repetition might never end; use one star, or two around a word")
       case (_, inner: Message) => forbidden(inner)
       case (_, list: java.util.List[_]) => list.asScala.view.flatMap { case inner: Message => forbidden(inner); case _ => None }.headOption
       case _ => None
-    }.headOption
+    }.headOption)
   }
 
   /** What names of tables, functions and the like are matched with, by Java, which does not notice that it was told to stop. */
   private val PATTERN = "pattern"
-
-  private[headgate] def why(part: String): String = part match {
-    case PATTERN => "that has more than one repetition might never end; use one star, or two around a word"
-    case _ => parts.getOrElse(part, "is not among those that the guard understands")
-  }
 
   private def isChoice(field: FieldDescriptor): Boolean = field.getRealContainingOneof != null
 
@@ -154,7 +154,7 @@ object ConnectGuard {
     val inner = way.foldLeft(message)((one, field) => one.getField(one.getDescriptorForType.findFieldByName(field)).asInstanceOf[Message])
     val set = inner.getDescriptorForType.getOneofs.asScala.toSeq.flatMap(one => Option(inner.getOneofFieldDescriptor(one)))
     set.headOption match {
-      case Some(field) if Set("command", "streaming_query_command", "streaming_query_manager_command").contains(field.getName) =>
+      case Some(field) if Set("command", "streaming_query_command", "streaming_query_manager_command", "ml_command").contains(field.getName) =>
         field.getName +: chosen(inner.getField(field).asInstanceOf[Message], Nil)
       case Some(field) => Seq(field.getName)
       case None => Seq("nothing")

@@ -65,8 +65,9 @@ object Functions {
   }
 
   private def kinds(registry: FunctionRegistry): Map[String, String] =
-    registry.listFunction().flatMap(name => registry.lookupFunction(name).map(one => name.funcName.toLowerCase -> plain(one.getClassName))).toMap
+    registry.listFunction().flatMap(name => registry.lookupFunction(name).map(one => name.funcName.toLowerCase -> plain(one.getClassName, name.funcName))).toMap
 
-  /** Some functions are made by another class, which is called after them. */
-  private def plain(name: String): String = name.split("[.$]").last.replaceFirst("(Expression)?Builder$", "")
+  /** Some functions are made by another class, which is called after them, some by one that has no name. */
+  private def plain(maker: String, name: String): String =
+    if (maker.contains("$Lambda")) name else maker.split("[.$]").last.replaceFirst("(Expression)?Builder$", "")
 }

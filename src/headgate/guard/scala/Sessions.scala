@@ -21,7 +21,10 @@ object Sessions {
     found
   }
 
+  /** INVARIANT: Spark keeps the models of a session in a folder that is called after its id, whosever it is. */
   private def made(key: SessionKey): SessionHolder = synchronized {
+    if (manager.listActiveSessions.map(_.key).exists(one => one.sessionId == key.sessionId && one.userId != key.userId))
+      throw new RefusedException("refused by the guard: another user has a session of this id; take a new one")
     if (manager.listActiveSessions.count(_.userId == key.userId) >= most)
       throw new RefusedException(
         s"refused by the guard: $most sessions of yours are open, which is as many as are allowed; stop one, or wait: one that is not used is closed")

@@ -99,7 +99,7 @@ class UserRequests[Request, Response](
     if (field == null) Left(s"refused by the guard: a request of the kind `$kind` names no user")
     else if (!ConnectGuard.kinds(kind)) Left(ConnectGuard.notAllowed(kind))
     else ConnectGuard.forbidden(message) match {
-      case Some(part) => Left(s"refused by the guard: a request with `$part` ${ConnectGuard.why(part)}")
+      case Some(why) => Left(s"refused by the guard: $why")
       case None => named(message, field).flatMap(one => ConnectGuard.strangeType(user, one).map(why => s"refused by the guard: $why").toLeft(one))
     }
   }

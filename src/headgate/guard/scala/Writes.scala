@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.node.{JsonNodeFactory, ObjectNode}
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
-import org.apache.spark.connect.proto.ExecutePlanRequest
+import org.apache.spark.connect.proto.{CheckpointCommand, ExecutePlanRequest}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.headgate.{Hook, Reading}
 
@@ -26,8 +26,18 @@ object Writes {
       val asked = command.getWriteStreamOperationStart
       val table = Option.when(asked.hasTableName)(asked.getTableName)
       ask(session, asked.getFormat, asked.getOptionsMap.asScala.toMap, Option.when(asked.hasPath)(asked.getPath), table)
-    } else None
+    } else if (command.hasCheckpointCommand) unkept(command.getCheckpointCommand)
+    else None
   }
+
+  /** Why the rows of a frame are not kept, if they are not.
+    *
+    * INVARIANT: they are those that are given out now. Kept later, they would be what is decided now, whatever is then.
+    */
+  private def unkept(asked: CheckpointCommand): Option[String] =
+    if (!asked.getLocal) Some("checkpoints are not written to files; use `localCheckpoint()`")
+    else if (!asked.getEager) Some("a checkpoint is made at once; leave out `eager`")
+    else None
 
   private def ask(session: SparkSession, format: String, options: Map[String, String], path: Option[String], table: Option[String]): Option[String] = {
     val json = JsonNodeFactory.instance.objectNode()

@@ -1,0 +1,101 @@
+"""The words of machine learning through Spark Connect: what classes requests may name, and what they ask of models.
+
+A request names classes and methods as texts, and Spark makes an object of the one and calls the other. The lists are
+closed: a class that is registered beside Spark's own, or a method that a newer Spark adds, is refused until somebody
+has looked at it. What an algorithm is given is a plan like any other, and decided on as one.
+"""
+
+from __future__ import annotations
+
+
+def _of(package: str, names: str) -> tuple[str, ...]:
+    return tuple(f"org.apache.spark.ml.{package}.{one}" for one in names.split())
+
+
+ESTIMATORS = (
+    *_of(
+        "classification",
+        "DecisionTreeClassifier FMClassifier GBTClassifier LinearSVC LogisticRegression MultilayerPerceptronClassifier "
+        "NaiveBayes RandomForestClassifier",
+    ),
+    *_of(
+        "regression",
+        "AFTSurvivalRegression DecisionTreeRegressor FMRegressor GBTRegressor GeneralizedLinearRegression "
+        "IsotonicRegression LinearRegression RandomForestRegressor",
+    ),
+    *_of("clustering", "GaussianMixture KMeans LDA"),
+    *_of("recommendation", "ALS"),
+    *_of("fpm", "FPGrowth"),
+    *_of(
+        "feature",
+        "BucketedRandomProjectionLSH ChiSqSelector CountVectorizer IDF Imputer MaxAbsScaler MinHashLSH MinMaxScaler "
+        "OneHotEncoder PCA QuantileDiscretizer RFormula RobustScaler StandardScaler StringIndexer TargetEncoder "
+        "UnivariateFeatureSelector VarianceThresholdSelector VectorIndexer Word2Vec",
+    ),
+)
+"""What learns a model of a frame.
+
+`BisectingKMeans` is none of them: to keep its model, Spark writes it by a query of the user's, who may not write there.
+"""
+
+TRANSFORMERS = _of(
+    "feature",
+    "Binarizer Bucketizer DCT ElementwiseProduct FeatureHasher HashingTF IndexToString Interaction NGram Normalizer "
+    "PolynomialExpansion SQLTransformer StopWordsRemover Tokenizer VectorAssembler VectorSizeHint VectorSlicer",
+)
+"""What makes a frame of a frame. The text of an `SQLTransformer` is planned as any other SQL of the user's.
+
+`RegexTokenizer` is none of them: it matches the user's pattern with Java's own matcher, which nothing stops.
+"""
+
+EVALUATORS = _of(
+    "evaluation",
+    "BinaryClassificationEvaluator ClusteringEvaluator MulticlassClassificationEvaluator "
+    "MultilabelClassificationEvaluator RankingEvaluator RegressionEvaluator",
+)
+
+ASKED = tuple(
+    """
+    accuracy aic approxNearestNeighbors approxSimilarityJoin areaUnderROC associationRules boundaries categoryMapsDF
+    categorySizes cluster clusterCenterMatrix clusterCenters clusterSizes coefficientMatrix coefficientStandardErrors
+    coefficients coefficientsWithStatistics computeCost degreesOfFreedom depth describeTopics deviance
+    devianceResiduals dispersion docFreq estimatedDocConcentration evaluate evaluateEachIteration explainedVariance
+    fMeasureByLabel fMeasureByThreshold factors falsePositiveRateByLabel featureImportances featuresCol
+    findSynonyms findSynonymsArray freqItemsets gaussians gaussiansDF getNumTrees getSplits getSplitsArray getVectors
+    hasSummary idf intercept interceptVector isDistributed itemFactors javaTreeWeights k labelCol labels labelsArray
+    linear logLikelihood logPerplexity logPrior maxAbs mean meanAbsoluteError meanSquaredError median nullDeviance
+    numClasses numDocs numFeatures numInstances numIter numIterations numNodes objectiveHistory originalMax
+    originalMin pValues pc pi pr precisionByLabel precisionByThreshold predict predictLeaf predictProbability
+    predictQuantiles predictRaw predictionCol predictions probability probabilityCol r2 r2adj range rank recallByLabel
+    recallByThreshold recommendForAllItems recommendForAllUsers recommendForItemSubset recommendForUserSubset
+    residualDegreeOfFreedom residualDegreeOfFreedomNull residuals resolvedFormulaString roc rootMeanSquaredError scale
+    scoreCol selectedFeatures sigma solver std summary surrogateDF tValues theta toDebugString toLocal toString
+    topicsMatrix totalIterations totalNumNodes trainingCost trainingLogLikelihood treeWeights trees
+    truePositiveRateByLabel userFactors vocabSize vocabulary weightCol weightedFMeasure weightedFalsePositiveRate
+    weightedPrecision weightedRecall weightedTruePositiveRate weights
+    """.split()  # noqa: SIM905 - a list of words
+)
+"""What may be asked of a model and of its summary. Where checkpoints of one are (`getCheckpointFiles`) is not told."""
+
+HELPED_WITH = tuple(
+    """
+    chiSquareTest correlation kolmogorovSmirnovTest powerIterationClusteringAssignClusters
+    prefixSpanFindFrequentSequentialPatterns countVectorizerModelFromVocabulary stringIndexerModelFromLabels
+    stringIndexerModelFromLabelsArray stopWordsRemoverGetDefaultOrUS stopWordsRemoverLoadDefaultStopWords
+    """.split()  # noqa: SIM905 - a list of words
+)
+"""What is done without a model. `handleOverwrite` would delete the folder that it is given."""
+
+TYPES = _of("linalg", "MatrixUDT VectorUDT")
+"""Types of Spark's libraries that have a class. A request names it, and Spark makes an object of it."""
+
+NAMED = {
+    "OPERATOR_TYPE_ESTIMATOR": ESTIMATORS,
+    "OPERATOR_TYPE_TRANSFORMER": TRANSFORMERS,
+    "OPERATOR_TYPE_EVALUATOR": EVALUATORS,
+    "asked": ASKED,
+    "helped": HELPED_WITH,
+    "type": TYPES,
+}
+"""The names that are let in, by what they are names of; operators as the protocol calls them. Models have none, as
+they are not read from files."""
