@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
+from functools import reduce
 
 import pytest
-from guarded import DEPARTMENTS, drained, policy, rows, spying_udf
+from guarded import DEPARTMENTS, USERS, drained, physical, policy, rows, spying_udf, started_with
 from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
 from pyspark.sql.functions import col, expr, rand, struct
 
-from headgate.guard import Settings, Source, session, table_schema
+from headgate.guard import Guard, Settings, Source, catalog_of, session, table_schema
 from headgate.model.schema import StreamCatalog
 from headgate.policy.yaml_file import parse_policies
 
@@ -233,29 +234,50 @@ def test_no_function_of_the_users_gets_what_nobody_wants(world, tmp_path) -> Non
     assert "100" not in (seen.read_text() if seen.exists() else "").split()
 
 
-def test_no_error_tells_of_a_hidden_row_of_a_stream(world, tmp_path) -> None:
-    (tmp_path / "in").mkdir()
-    lines = [{"id": one, "dept": dept, "salary": salary} for one, dept, salary in ((1, "A", 50), (3, "B", 100))]
-    (tmp_path / "in" / "a.json").write_text("\n".join(map(json.dumps, lines)))
-    spark = world.spark
-    schema = spark.createDataFrame([(1, "A", 50)], "id int, dept string, salary int").schema
-    catalog = StreamCatalog([table_schema("live", schema)])
-    own = policy("own", "object: {tables: [live], where: dept = 'A'}, allow: [read]")
-    policies = parse_policies(f"version: 1\npolicies:\n{own}", catalog)
-    guard = world.guard(None, tables=()).__class__(
-        catalog, policies, {"ann": _ann()}, Settings({"live": Source(path=str(tmp_path / "in"))})
+# Streams: each predicate in each place, all of them branches of one query.
+
+PLACES = {
+    "filter": lambda live, _, predicate: live.where(predicate).selectExpr("id", "true AS x"),
+    "projection": lambda live, _, predicate: live.selectExpr("id", f"{predicate} AS x"),
+    "behind a semi-join": lambda live, emp, predicate: (
+        live.join(emp.select("dept"), "dept", "leftsemi").where(predicate).selectExpr("id", "true AS x")
+    ),
+    "in a semi-join": lambda live, emp, predicate: (
+        live.selectExpr("id AS mine")
+        .join(emp, expr(f"mine = id AND ({predicate})"), "leftsemi")
+        .selectExpr("mine AS id", "true AS x")
+    ),
+}
+TELLING = {name: predicate for name, predicate in ERROR_FORMS.items() if name != "cast"}
+
+
+def test_each_of_them_raises_an_error_where_nothing_is_withheld(world) -> None:
+    for predicate in TELLING.values():
+        with pytest.raises(Exception, match=r"DIVIDE_BY_ZERO|USER_RAISED|INVALID_ARRAY_INDEX|ARITHMETIC_OVERFLOW"):
+            world.spark.table("emp").where(predicate).collect()
+
+
+def test_no_error_tells_of_a_hidden_row_of_a_stream_or_of_a_table_it_is_joined_with(world, tmp_path) -> None:
+    spark, folder = world.spark, str(tmp_path / "in")
+    spark.table("emp").where("id < 5").drop("since").coalesce(1).write.json(folder)
+    schema = spark.table("emp").drop("since").schema
+    catalog = StreamCatalog([table_schema("live", schema), *catalog_of(spark, ["emp"])])
+    own = "".join(
+        policy(f"own-{one}", f"object: {{tables: [{one}], where: dept = 'A'}}, allow: [read]") for one in catalog.names
     )
-    ann = session("ann", guard, spark)
-    stream = ann.readStream.schema(schema).json(str(tmp_path / "in")).where("1 / (salary - 100) IS NOT NULL")
-    query = stream.writeStream.format("memory").queryName("no_error").trigger(availableNow=True).start()
-    assert drained(query).exception() is None
-    assert rows(ann.table("no_error").select("id")) == [(1,)]
-
-
-def _ann():
-    from guarded import USERS
-
-    return USERS["ann"]
+    policies = parse_policies(f"version: 1\npolicies:\n{own}", catalog)
+    ann = session("ann", Guard(catalog, policies, USERS, Settings({"live": Source(path=folder)})), spark)
+    branches = [
+        place(ann.readStream.schema(schema).json(folder), ann.table("emp"), predicate).selectExpr(
+            "id", "x", f"'{where}, {name}' AS way"
+        )
+        for where, place in PLACES.items()
+        for name, predicate in TELLING.items()
+    ]
+    stream = reduce(DataFrame.unionAll, branches).writeStream.format("memory").queryName("no_error")
+    assert drained(stream.trigger(availableNow=True).start()).exception() is None
+    expected = [(one, f"{where}, {name}") for one in (1, 2) for where in PLACES for name in TELLING]
+    assert rows(ann.table("no_error").select("id", "way")) == sorted(expected)
 
 
 # Way in 9: shortcuts that answer from what is hidden.
@@ -277,3 +299,32 @@ def test_statistics_of_files_are_not_asked(world) -> None:
     assert rows(ann.sql("SELECT min(salary), max(salary), count(salary) FROM emp")) == [(50, 60, 2)]
     own = policy("own", "object: {tables: [emp], where: dept = 'A'}, allow: [read]")
     assert rows(world.session("ann", own).sql("SELECT max(salary), count(*) FROM emp")) == [(60, 2)]
+
+
+AGGREGATES = ("min(salary)", "max(salary)", "count(salary)", "count(*)")
+FROM_STATISTICS = {"spark.sql.sources.useV1SourceList": "", "spark.sql.parquet.aggregatePushdown": "true"}
+
+
+@pytest.fixture(scope="module")
+def in_folders(world) -> str:
+    """The employees in files, in a folder for each department."""
+    folder = str(world.folder / "in_folders")
+    world.spark.table("emp").write.partitionBy("dept").option("path", folder).mode("overwrite").saveAsTable(
+        "in_folders"
+    )
+    return folder
+
+
+def test_what_files_say_of_their_values_is_no_answer(world, in_folders) -> None:
+    """Parquet by the second interface for sources, of which Spark takes such aggregates from the ends of the files."""
+    own = policy("own", "object: {tables: [emp], where: dept = 'A'}, allow: [read]")
+    with started_with(world.spark, FROM_STATISTICS):
+        for table, folder in (("emp", str(world.folder / "emp")), ("in_folders", in_folders)):
+            plain = world.spark.read.parquet(folder).selectExpr(*AGGREGATES)
+            assert "PushedAggregation: [MIN(salary)" in physical(plain)
+            assert rows(plain) == [(50, 100, 4, 5)]
+            for policies in (own, MASKED):
+                ann = world.session("ann", policies.replace("[emp]", f"[{table}]"), tables=(table,))
+                asked = ann.read.parquet(folder).selectExpr(*AGGREGATES)
+                assert "BatchScan parquet" in physical(asked)
+                assert rows(asked) == [(50, 60, 2, 2)]

@@ -37,4 +37,4 @@ def test_a_reader_sees_no_mixture_of_two_sets_of_policies(world) -> None:
     finally:
         done.set()
         writer.join(30)
-    assert seen <= {(100, 70, None, None, None), (50, 60, None, None, None)}
+    assert seen == {(100, 70, None, None, None), (50, 60, None, None, None)}

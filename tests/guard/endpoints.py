@@ -37,19 +37,28 @@ def prepare(spark):
     spark.sql("CREATE FUNCTION raised(x INT) RETURNS INT RETURN x + 4711")  # one that was there before
 endpoint = serve(guard, read_tokens(Path(sys.argv[2]), system.users), 0, "127.0.0.1", config, prepare)
 print(json.dumps({"port": endpoint.port}), flush=True)
-for line in sys.stdin:
-    guard.replace_policies(parse_policies(json.loads(line), guard.catalog))
+for policies in map(json.loads, sys.stdin):
+    if policies is None:
+        calls = endpoint.spark.sparkContext._gateway._callback_server
+        for one in list(calls.connections):
+            one.socket.shutdown(2)  # whoever waits for a call would keep it from being closed
+        calls.shutdown()
+    else:
+        guard.replace_policies(parse_policies(policies, guard.catalog))
     print("changed", flush=True)
 endpoint.stop()
 """
 
 
 class Endpoint(NamedTuple):
-    """A server that runs: its port, the folder of its table, how to put other policies in force, its process."""
+    """A server that runs: its port, the folder of its table, how to put other policies in force, its process.
+
+    `change(None)` closes the way to the decision point, as if it had gone down.
+    """
 
     port: int
     data: Path
-    change: Callable[[str], None]
+    change: Callable[[str | None], None]
     process: int
 
 
@@ -106,7 +115,7 @@ def running_endpoint(
     assert told is not None
     assert said is not None
 
-    def change(policies: str) -> None:
+    def change(policies: str | None) -> None:
         told.write(json.dumps(policies) + "\n")
         told.flush()
         assert next((line for line in said if line == "changed\n"), None), "the server is gone"

@@ -104,10 +104,14 @@ def as_spark_finds(given: SparkSession) -> SparkSession:
     return SparkSession(given.sparkContext, given._jsparkSession)
 
 
+def has(version: str) -> bool:
+    """Whether Spark is of this version, or a later one."""
+    return tuple(map(int, pyspark.__version__.split(".")[:2])) >= tuple(map(int, version.split(".")))
+
+
 def since(version: str, what: str) -> Any:
     """What Spark itself can do from this version on."""
-    there = tuple(map(int, pyspark.__version__.split(".")[:2])) >= tuple(map(int, version.split(".")))
-    return pytest.mark.skipif(not there, reason=f"Spark has {what} from {version} on")
+    return pytest.mark.skipif(not has(version), reason=f"Spark has {what} from {version} on")
 
 
 def rows(frame: DataFrame) -> list[tuple[Any, ...]]:
@@ -138,10 +142,12 @@ def started_with(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[N
     for key, value in settings.items():
         first.set(key, value)
         spark.conf.set(key, value)
-    yield
-    for key in settings:
-        first.remove(key)
-        spark.conf.unset(key)
+    try:
+        yield
+    finally:
+        for key in settings:
+            first.remove(key)
+            spark.conf.unset(key)
 
 
 DERBY = "org.apache.derby.iapi.jdbc.AutoloadedDriver"

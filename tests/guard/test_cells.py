@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import UTC, datetime
 
 import pytest
-from guarded import ALL, DEPARTMENTS, FREE, policy, rows
+from guarded import ALL, DEPARTMENTS, FREE, USERS, policy, rows
 from pyspark.errors import AnalysisException
 
-from headgate.guard import session
+from headgate.guard import Guard, session, table_schema
+from headgate.model.schema import StreamCatalog
+from headgate.policy.yaml_file import parse_policies
 
 
 def ask(world, policies: str, query: str, **options):
@@ -269,7 +272,9 @@ def test_the_condition_of_a_lateral_join_may_name_both_sides(world) -> None:
         ask(world, rest, LATERAL)
 
 
-# Owners, joint views, periods.
+# Owners, joint views, windows, periods.
+
+JOINT = "{tables: [emp, dept], attributes: [salary], where: emp.dept = dept.code}"
 
 
 def test_the_owner_may_use_everything(world) -> None:
@@ -280,9 +285,42 @@ def test_the_owner_may_use_everything(world) -> None:
 
 
 def test_a_deny_over_two_tables_withholds_what_it_names(world) -> None:
-    target = "{tables: [emp, dept], attributes: [salary], where: emp.dept = dept.code}"
-    joint = f"  - {{id: joint, subject: {{role: analyst}}, object: {target}, deny: [read]}}\n"
+    joint = f"  - {{id: joint, subject: {{role: analyst}}, object: {JOINT}, deny: [read]}}\n"
     assert ask(world, ALL + DEPARTMENTS + joint, "SELECT id, salary FROM emp WHERE id = 1") == [(1, None)]
+
+
+def test_an_allow_over_two_tables_gives_nothing(world) -> None:
+    """Neither on one of them alone nor on both, as long as it cannot be told which rows were joined."""
+    joint = f"  - {{id: joint, subject: {{role: analyst}}, object: {JOINT}, allow: [read]}}\n"
+    both = "SELECT salary FROM emp JOIN dept ON emp.dept = dept.code"
+    for query in ("SELECT salary FROM emp", both):
+        with pytest.raises(AnalysisException, match="no use of `emp` is allowed"):
+            ask(world, DEPARTMENTS + joint, query)
+    assert ask(world, FREE + DEPARTMENTS + joint, both.replace("salary", "title, salary"))[0] == ("Accounts", None)
+
+
+def test_an_aggregate_that_needs_a_window_gives_nothing(world) -> None:
+    """A plain query has none; what is no aggregate does not need one."""
+    windowed = policy(
+        "windowed", "object: {tables: [emp], attributes: [salary]}, allow: [PRIVILEGE], window: {min_size: 1 hour}"
+    )
+    query = "SELECT dept, avg(salary) FROM emp GROUP BY dept"
+    assert ask(world, FREE + windowed.replace("PRIVILEGE", "avg"), query) == [("A", None), ("B", None), ("C", None)]
+    read = windowed.replace("PRIVILEGE", "read")
+    assert ask(world, FREE + read, query) == [("A", None), ("B", None), ("C", None)]
+    assert ask(world, FREE + read, "SELECT id, salary FROM emp WHERE id = 3") == [(3, 100)]
+
+
+def test_a_period_covers_the_rows_whose_time_lies_in_it(world) -> None:
+    days = [(day, datetime(2026, 1, day, tzinfo=UTC)) for day in range(1, 6)]
+    world.table("visits", days, "id int, at timestamp")
+    catalog = StreamCatalog([table_schema("visits", world.spark.table("visits").schema, time="at")])
+    period = "during: {from: '2026-01-02T00:00:00Z', to: '2026-01-04T00:00:00Z'}"
+    text = policy("during", f"object: {{tables: [visits]}}, allow: [read], {period}")
+    guard = Guard(catalog, parse_policies(f"version: 1\npolicies:\n{text}", catalog), USERS)
+    ann = session("ann", guard, world.spark)
+    assert rows(ann.sql("SELECT id FROM visits")) == [(2,), (3,)]
+    assert rows(ann.sql("SELECT count(*), max(at) < TIMESTAMP '2026-01-04T00:00:00Z' FROM visits")) == [(2, True)]
 
 
 def test_a_period_on_a_table_without_a_time_covers_nothing(world) -> None:

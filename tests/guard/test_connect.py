@@ -114,6 +114,32 @@ change("{version: 1, policies: [{id: none, subject: {user: bob}, object: {tables
 answer += asked() + [[row.Id for row in spark.read.schema("Id int").json(texts).collect()]]
 """
 
+# Rows that come later are delivered as the policies say by then.
+FOLLOWED = """
+import os, pyarrow, pyarrow.parquet
+def rule(where):
+    change("{version: 1, policies: [{id: some, subject: {user: bob}, object: {tables: [patient], where: 'WHERE'}, "
+           "allow: [read]}]}".replace("WHERE", where))
+def come(*ids):
+    numbers, texts = pyarrow.array(ids, pyarrow.int32()), ["new"] * len(ids)
+    table = pyarrow.table({"Id": numbers, "Disease": texts, "Expense": numbers, "PatientName": texts})
+    pyarrow.parquet.write_table(table, f"DATA/.{ids[0]}")
+    os.rename(f"DATA/.{ids[0]}", f"DATA/{ids[0]}.parquet")
+def followed():
+    told = outcome(query.processAllAvailable)
+    answer.append([sorted(row.Id for row in spark.table("news").collect()), told])
+rule("Id <> 102")
+answer, stream = [], spark.readStream.schema(spark.read.parquet("DATA").schema).parquet("DATA").select("Id")
+query = stream.writeStream.format("memory").queryName("news").start()
+followed()
+rule("Id <> 201")
+come(201, 202)
+followed()
+change("{version: 1, policies: []}")
+come(301)
+followed()
+"""
+
 TASKS = {
     "errors": (BOB, "", ERRORS),
     "bob": (BOB, "", APPLICATION),
@@ -134,6 +160,7 @@ TASKS = {
     # The last: the others ask under the policies that were there before.
     "changed": (BOB, "", CHANGED),
     "parsed": (BOB, "", PARSED),
+    "followed": (BOB, "", FOLLOWED),
 }
 
 
@@ -210,6 +237,14 @@ def test_texts_that_were_parsed_are_refused_after_a_change_of_policies(answers) 
     for told in (objects, lines):
         assert "policies have changed since these rows were asked for" in told
     assert anew == [103]
+
+
+def test_a_running_stream_follows_a_change_at_its_next_micro_batch(answers) -> None:
+    first, second, last = answer_of(answers, "followed")
+    assert first == [[101, 103], "done"]
+    assert second == [[101, 103, 202], "done"]
+    assert last[0] == [101, 103, 202]
+    assert "[STREAM_FAILED]" in last[1]
 
 
 def test_what_all_sessions_share_is_not_for_one_client_to_change(answers) -> None:

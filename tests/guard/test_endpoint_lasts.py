@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from endpoints import BOB, Endpoint, answers_to, running_endpoint
 
 ASKS = """
@@ -43,14 +45,19 @@ MOST = 64
 """Threads that call Python, as many as `Calls.scala` has at most."""
 
 
-def test_queries_leave_no_threads_and_no_connections_behind(tmp_path) -> None:
+@pytest.fixture(scope="module")
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    with running_endpoint(tmp_path_factory.mktemp("lasts")) as running:
+        yield running
+
+
+def test_queries_leave_no_threads_and_no_connections_behind(endpoint) -> None:
     # Connect runs each query on a thread of its own, and py4j keeps a connection for each thread that called Python.
     sizes = []
-    with running_endpoint(tmp_path) as endpoint:
-        for times in (FEW, MANY):
-            program = ASKS.replace("TIMES", str(times))
-            assert answers_to(endpoint, {"asks": (BOB, "", program)})["asks"] == {"answer": "done"}
-            sizes.append([_count(endpoint, one) for one in ("task", "fd")])
+    for times in (FEW, MANY):
+        program = ASKS.replace("TIMES", str(times))
+        assert answers_to(endpoint, {"asks": (BOB, "", program)})["asks"] == {"answer": "done"}
+        sizes.append([_count(endpoint, one) for one in ("task", "fd")])
     (threads, files), (threads_later, files_later) = sizes
     assert threads_later < threads + MANY // 4
     assert files_later < files + MANY // 4
@@ -64,12 +71,11 @@ def _flooded(endpoint: Endpoint, token: str) -> tuple[list[object], int]:
     return told["answer"], _count(endpoint, "task")
 
 
-def test_a_flood_of_calls_leaves_few_threads_behind(tmp_path) -> None:
+def test_a_flood_of_calls_leaves_few_threads_behind(endpoint) -> None:
     """A thread of Python's listens to each thread of the JVM that ever called it. Who has no token calls none."""
-    with running_endpoint(tmp_path) as endpoint:
-        before = _count(endpoint, "task")
-        strangers, after_strangers = _flooded(endpoint, "wrong")
-        users, after_users = _flooded(endpoint, BOB)
+    before = _count(endpoint, "task")
+    strangers, after_strangers = _flooded(endpoint, "wrong")
+    users, after_users = _flooded(endpoint, BOB)
     assert strangers == [CALLS, ["UNAUTHENTICATED"]]
     assert after_strangers < before + 10
     assert users[1] == ["OK"]

@@ -14,7 +14,7 @@ import pytest
 from guarded import USERS, drained, policy, refused, rows
 from pyspark.sql.functions import explode, split
 
-from headgate.guard import Guard, Settings, Source, session, table_schema
+from headgate.guard import Guard, Settings, Source, catalog_of, session, table_schema
 from headgate.model.schema import StreamCatalog
 from headgate.policy.model import PolicySet
 from headgate.policy.yaml_file import parse_policies
@@ -189,6 +189,37 @@ def test_a_running_query_follows_a_change_at_its_next_micro_batch(spark, tmp_pat
         with pytest.raises(Exception, match="no use of `words` is allowed"):
             query.processAllAvailable()
         assert rows(ann.table("followed")) == expected
+    finally:
+        query.stop()
+
+
+def test_a_query_with_state_and_a_joined_table_follows_a_change_at_its_next_micro_batch(world, tmp_path) -> None:
+    """Words are counted by what they are about. What was withheld when it came is not counted afterwards."""
+    spark, folder = world.spark, tmp_path / "in"
+    folder.mkdir()
+    about = [("Fund", "money"), ("Insurance", "money"), ("Association", "people")]
+    world.table("about", about, "value string, topic string")
+    lines = spark.createDataFrame([("a",)], "value string").schema
+    catalog = StreamCatalog([table_schema("words", lines), *catalog_of(spark, ["about"])])
+    of_people = policy("people", "object: {tables: [about], where: topic = 'people'}, allow: [read]")
+    of_all = policy("all", "object: {tables: [about]}, allow: [read]")
+    first, second = (policies(catalog, text) for text in (NO_FUND + of_people, NO_INSURANCE + of_all))
+    guard = Guard(catalog, first, USERS, Settings({"words": Source(path=str(folder))}))
+    ann = session("ann", guard, spark)
+    counts = ann.readStream.text(str(folder)).join(ann.table("about"), "value").groupBy("topic").count()
+    query = counts.writeStream.outputMode("update").format("memory").queryName("by_topic").start()
+    try:
+        _drop(folder, "1", SECOND)
+        until(lambda: rows(ann.table("by_topic")) == [("people", 1)], query)
+        guard.replace_policies(second)
+        _drop(folder, "2", SECOND)
+        expected = [("money", 1), ("people", 1), ("people", 2)]
+        until(lambda: rows(ann.table("by_topic")) == expected, query)
+        guard.replace_policies(policies(catalog, NO_FUND))
+        _drop(folder, "3", SECOND)
+        with pytest.raises(Exception, match="no use of `about` is allowed"):
+            query.processAllAvailable()
+        assert rows(ann.table("by_topic")) == expected
     finally:
         query.stop()
 

@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
+from headgate.errors import InputError
 from headgate.guard.build import ensure_jar
 from headgate.guard.differencing import compare
 from headgate.guard.guard import Guard
@@ -25,6 +26,9 @@ from headgate.spark.callback import callback_client
 _guards: WeakValueDictionary[str, Guard] = WeakValueDictionary()
 _lock = threading.Lock()
 _attached: list[Any] = []
+
+DECISION_SECONDS = "spark.headgate.decisionSeconds"
+"""How long Spark waits for a decision before it refuses: a setting that it is started with."""
 
 
 class DecisionPoint:
@@ -92,9 +96,16 @@ def attach(spark: SparkSession) -> Any:
                 # Cells and silenced errors are evaluated by executors.
                 context._jsc.sc().addJar(str(ensure_jar()))
             ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
-            jvm.org.apache.spark.sql.headgate.Hook.register(POINT, callback_client(spark))
+            jvm.org.apache.spark.sql.headgate.Hook.register(POINT, callback_client(spark), _patience(spark))
             _attached[:] = [gateway]
     return jvm.org.apache.spark.sql.headgate.Hook
+
+
+def _patience(spark: SparkSession) -> int:
+    text = spark.sparkContext.getConf().get(DECISION_SECONDS, "60") or ""
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) <= 86_400):
+        raise InputError(f"`{DECISION_SECONDS}` is `{text}`", hint="give whole seconds, from 1 to 86400")
+    return int(text)
 
 
 def enrol(guard: Guard) -> None:

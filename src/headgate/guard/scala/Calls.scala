@@ -1,6 +1,6 @@
 package org.apache.spark.sql.headgate
 
-import java.util.concurrent.{ExecutionException, RejectedExecutionHandler, SynchronousQueue, ThreadFactory, ThreadPoolExecutor, TimeUnit}
+import java.util.concurrent.{ExecutionException, RejectedExecutionHandler, SynchronousQueue, ThreadFactory, ThreadPoolExecutor, TimeUnit, TimeoutException}
 import java.util.concurrent.atomic.AtomicInteger
 
 import py4j.{Py4JPythonClient, Py4JPythonClientPerThread}
@@ -17,21 +17,27 @@ import py4j.{Py4JPythonClient, Py4JPythonClientPerThread}
   * its own thread can pass. So calls never wait for each other in a ring, though there is an end to their number: Python
   * answers without asking Spark for anything, and if it did, what it asked would come to the very thread that calls it,
   * which has its connection and needs no other.
+  *
+  * A call waits for one of these threads, and then for the answer, `seconds` each at most; the rest is a refusal, as is
+  * whatever else goes wrong. INVARIANT: nobody interrupts a thread whose call was given up. It goes on waiting for that
+  * answer, and is free for another call only when it has read it: else it would take one answer for another. So a decision
+  * point that never answers again takes all threads at last, and every call is a refusal. A call through the caller's own
+  * connection has no limit: it is the program itself that answers there, and waits for itself.
   */
-class Calls(point: DecisionPoint, client: Py4JPythonClientPerThread) extends DecisionPoint {
+class Calls(point: DecisionPoint, client: Py4JPythonClientPerThread, seconds: Long) extends DecisionPoint {
   private val made = new AtomicInteger()
   private val daemons: ThreadFactory = work => {
     val thread = new Thread(work, s"headgate-call-${made.incrementAndGet()}")
     thread.setDaemon(true)
     thread
   }
-  private val inTurn: RejectedExecutionHandler = (work, pool) => pool.getQueue.put(work)
+  private val inTurn: RejectedExecutionHandler = (work, pool) => if (!pool.getQueue.offer(work, seconds, TimeUnit.SECONDS)) throw new TimeoutException
   private val threads =
     new ThreadPoolExecutor(0, Calls.MOST, Long.MaxValue, TimeUnit.NANOSECONDS, new SynchronousQueue[Runnable](true), daemons, inTurn)
 
   private def through[A](call: () => A): A =
     if (client.getPerThreadConnection != null) call()
-    else try threads.submit(() => call()).get() catch { case error: ExecutionException => throw error.getCause }
+    else try threads.submit(() => call()).get(seconds, TimeUnit.SECONDS) catch { case error: ExecutionException => throw error.getCause }
 
   override def recall(guard: String, digest: String, runs: Boolean): String = through(() => point.recall(guard, digest, runs))
 
@@ -50,8 +56,8 @@ class Calls(point: DecisionPoint, client: Py4JPythonClientPerThread) extends Dec
 object Calls {
   private val MOST = 64
 
-  def by(client: Py4JPythonClient, point: DecisionPoint): DecisionPoint = client match {
-    case own: Py4JPythonClientPerThread => new Calls(point, own)
+  def by(client: Py4JPythonClient, point: DecisionPoint, seconds: Long): DecisionPoint = client match {
+    case own: Py4JPythonClientPerThread => new Calls(point, own, seconds)
     case _ => point // without PYSPARK_PIN_THREAD connections are nobody's, and used again
   }
 }

@@ -71,8 +71,8 @@ object Hook {
   /** A copy of a session, as every streaming query makes one, knows by this setting whom it acts for. */
   private val TICKET = "spark.headgate.ticket"
 
-  /** The decision point, and what it is called with. */
-  def register(decisionPoint: DecisionPoint, client: Py4JPythonClient): Unit = point = Option(decisionPoint).map(Calls.by(client, _))
+  /** The decision point, what it is called with, and how many seconds an answer may take. */
+  def register(decisionPoint: DecisionPoint, client: Py4JPythonClient, seconds: Long): Unit = point = Option(decisionPoint).map(Calls.by(client, _, seconds))
 
   /** A new session in which everything runs as that user; tables are those of the parent. */
   def open(parent: AnySession, guard: String, user: String): SparkSession = {
