@@ -284,7 +284,7 @@ def test_types_that_name_other_classes_are_refused(answers) -> None:
 
 
 def test_an_id_is_none_of_a_file(answers) -> None:
-    """Way in 5: Spark makes a path of it, and not every version looks at it before it loads what is there."""
+    """Way in 5: Spark makes a path of it, which not every version looks at before it loads or deletes something."""
     ids, there, summary, mode, kept, *_ = answer_of(answers, "places")
     assert len(ids) == 4 * 4 + len(KINDS)
     for told in ids:
