@@ -279,7 +279,7 @@ def test_classes_that_are_not_on_the_list_are_refused(answers) -> None:
 def test_types_that_name_other_classes_are_refused(answers) -> None:
     *refused, vector = answer_of(answers, "types")
     for told in refused:
-        assert "`java.util.concurrent.ForkJoinPool` is not among the classes of types that the guard lets in" in told
+        assert "the class `java.util.concurrent.ForkJoinPool` is not among the types that the guard understands" in told
     assert vector == "org.apache.spark.ml.linalg.VectorUDT"
 
 

@@ -86,16 +86,12 @@ HELPED_WITH = tuple(
 )
 """What is done without a model. `handleOverwrite` would delete the folder that it is given."""
 
-TYPES = _of("linalg", "MatrixUDT VectorUDT")
-"""Types of Spark's libraries that have a class. A request names it, and Spark makes an object of it."""
-
 NAMED = {
     "OPERATOR_TYPE_ESTIMATOR": ESTIMATORS,
     "OPERATOR_TYPE_TRANSFORMER": TRANSFORMERS,
     "OPERATOR_TYPE_EVALUATOR": EVALUATORS,
     "asked": ASKED,
     "helped": HELPED_WITH,
-    "type": TYPES,
 }
 """The names that are let in, by what they are names of; operators as the protocol calls them. Models have none, as
 they are not read from files."""

@@ -4,7 +4,7 @@ import scala.jdk.CollectionConverters._
 
 import org.sparkproject.connect.protobuf.Message
 
-import org.apache.spark.connect.proto.{DataType, Fetch, MlOperator, ObjectRef}
+import org.apache.spark.connect.proto.{Fetch, MlOperator, ObjectRef}
 
 /** What requests of machine learning name: classes, of which Spark makes objects, methods, which it calls, and models. */
 object Learning {
@@ -26,8 +26,6 @@ object Learning {
       Some(s"`${one.getName}` is not among the classes of Spark's machine learning that the guard lets in")
     case one: ObjectRef if one.getId != HELPER && !MODEL.matches(one.getId) => Some(s"`${one.getId}` is not the id of a model")
     case one: Fetch => unknown(one).map(name => s"`$name` is not among what may be asked of a model")
-    case one: DataType.UDT if one.getJvmClass.nonEmpty && !named("type", one.getJvmClass) =>
-      Some(s"`${one.getJvmClass}` is not among the classes of types that the guard lets in")
     case _ => None
   }
 
