@@ -140,7 +140,11 @@ def test_every_stage_is_shown_with_the_policies_that_decide(world) -> None:
     ("policies", "query", "done"),
     [
         (OWN, "SELECT name FROM emp", ["rows of `emp` are left out where nothing that is asked for may be used"]),
-        (FREE, PAY, ["column `salary` of the answer is masked"]),
+        (
+            FREE,
+            PAY,
+            ["`emp.salary` is withheld where it is not covered", "column `salary` of the answer is masked"],
+        ),
         (
             REMOVING + FREE,
             "SELECT id FROM emp WHERE salary > 1 AND id > 1",
