@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "guard"))
 
 from guarded import World, start_spark
+from live_files import LINES
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +23,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture(scope="session")
 def world(spark, tmp_path_factory: pytest.TempPathFactory) -> World:
     return World(spark, tmp_path_factory.mktemp("tables"))
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    """The folder of the table `live`."""
+    folder = tmp_path / "json"
+    folder.mkdir()
+    (folder / "part.json").write_text("\n".join(map(json.dumps, LINES)))
+    return folder
