@@ -16,7 +16,8 @@ judged by the new runs alone; so are those of which the two plain sessions seem 
 that judgement can be trusted. The mean is always that of the first look: to look twice at what seems slow, and not at
 what seems quick, would flatter it.
 
-Deciding is timed when a plan is new and when it is known, and for 10 to 10,000 rules.
+Deciding is timed when a plan is new and when it is known, and for 10 to 10,000 rules, of other users and of the user's
+own.
 """
 
 from __future__ import annotations
@@ -82,7 +83,10 @@ def first_look(data: Path, texts: dict[int, str], partitions: int, turns: int) -
         new, known = took[: len(texts)], took[len(texts) :]
         warm_up(sessions["plain"], texts)
         times, work = measure(sessions, texts, turns)
-        by_rules = rules(spark, names, tpcds.queries()[2], [10, 100, 1000, 10_000])
+        by_rules = {
+            whose: rules(spark, names, tpcds.queries()[2], [10, 100, 1000, 10_000], own)
+            for whose, own in (("other users'", False), ("the user's own", True))
+        }
     same = [number for number in texts if planned[number]["same plan"]]
     found = ratios(times)
     seemed = differing(
@@ -138,7 +142,11 @@ def _first(report: dict[str, Any]) -> list[str]:
     )
     new, known = report["milliseconds"]["new plan"], report["milliseconds"]["known plan"]
     lines.append(f"describe, decide, apply: {new:.1f} ms median for a new plan, {known:.1f} ms for a known one")
-    lines += [f"{size:>6} rules: {1000 * seconds:.1f} ms for query 2" for size, seconds in report["rules"].items()]
+    lines += [
+        f"{size:>6} rules, {whose}: {1000 * seconds:.1f} ms to decide on query 2"
+        for whose, by_size in report["rules"].items()
+        for size, seconds in by_size.items()
+    ]
     return lines + [
         f"more than 5 %, {what}: {_listed(report[what])}" for what in ("seemed slower", "plain seemed to differ")
     ]

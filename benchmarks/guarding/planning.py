@@ -57,11 +57,11 @@ def known_cost(times: Runs, planned: dict[int, dict[str, Any]]) -> dict[int, flo
     }
 
 
-def rules(spark: SparkSession, names: list[str], text: str, sizes: list[int]) -> dict[int, float]:
-    """The median time of a decision on a query, by the number of rules."""
+def rules(spark: SparkSession, names: list[str], text: str, sizes: list[int], own: bool = False) -> dict[int, float]:
+    """The median time of a decision on a query, by the number of rules: other users', or the user's own."""
     found = {}
     for size in sizes:
-        guard = guard_of(spark, names, size)
+        guard = guard_of(spark, names, size, own)
         one = session("ann", guard, spark)
         one.catalog.setCurrentDatabase("tpcds")
         frame = one.sql(text)

@@ -36,8 +36,9 @@ GUARDED = ("guarded", "guarded again")
 KINDS = ("plain", "guarded", "plain again", "guarded again")
 
 
-def policies(names: list[str], spark: SparkSession, more: int = 0) -> str:
-    """The policies of table 1, everything else open, and as many rules beside as are asked for."""
+def policies(names: list[str], spark: SparkSession, more: int = 0, own: bool = False) -> str:
+    """The policies of table 1, everything else open, and as many rules beside as are asked for: of other users on whole
+    tables, or of the user's own, each on some rows of one column after the other."""
     lines = []
     for name in names:
         cells = TABLE_1.get(name, {})
@@ -46,10 +47,14 @@ def policies(names: list[str], spark: SparkSession, more: int = 0) -> str:
         lines.append(f"  - {{id: {name}, {head}[{', '.join(others)}]}}, allow: [read]}}")
         for column, where in cells.items():
             lines.append(f'  - {{id: {name}-{column}, {head}[{column}], where: "{where}"}}, allow: [read]}}')
+    columns = [(name, column) for name in names for column in spark.table(f"tpcds.{name}").columns] if own else []
     for number in range(more):
-        name = names[number % len(names)]
-        who = f"subject: {{user: user{number}}}"
-        lines.append(f"  - {{id: rule-{number}, {who}, object: {{tables: [tpcds.{name}]}}, allow: [read]}}")
+        if own:
+            name, column = columns[number % len(columns)]
+            who, what = "role: analyst", f'tables: [tpcds.{name}], attributes: [{column}], where: "{column} IS NOT NULL"'
+        else:
+            who, what = f"user: user{number}", f"tables: [tpcds.{names[number % len(names)]}]"
+        lines.append(f"  - {{id: rule-{number}, subject: {{{who}}}, object: {{{what}}}, allow: [read]}}")
     return "version: 1\npolicies:\n" + "\n".join(lines)
 
 
@@ -97,6 +102,6 @@ def opened(spark: SparkSession, names: list[str]) -> dict[str, SparkSession]:
     return sessions
 
 
-def guard_of(spark: SparkSession, names: list[str], more: int = 0) -> Guard:
+def guard_of(spark: SparkSession, names: list[str], more: int = 0, own: bool = False) -> Guard:
     catalog = catalog_of(spark, [f"tpcds.{name}" for name in names])
-    return Guard(catalog, parse_policies(policies(names, spark, more), catalog), {"ann": ANN})
+    return Guard(catalog, parse_policies(policies(names, spark, more, own), catalog), {"ann": ANN})

@@ -91,7 +91,7 @@ def test_a_mistake_is_said_with_its_place(tmp_path, line, place, message) -> Non
 
 def test_the_example_of_the_manual(tmp_path) -> None:
     """It is about the medical example."""
-    manual = (ROOT / "docs/guard.md").read_text(encoding="utf-8")
+    manual = (ROOT / "docs/guard-connect.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```yaml\n(# settings\.yaml\n.*?)```", manual, re.DOTALL)
     (tmp_path / "settings.yaml").write_text(example, encoding="utf-8")
     system = load_scenario(ROOT / "examples/medical/scenario.yaml").system
