@@ -51,7 +51,10 @@ def policies(names: list[str], spark: SparkSession, more: int = 0, own: bool = F
     for number in range(more):
         if own:
             name, column = columns[number % len(columns)]
-            who, what = "role: analyst", f'tables: [tpcds.{name}], attributes: [{column}], where: "{column} IS NOT NULL"'
+            who, what = (
+                "role: analyst",
+                f'tables: [tpcds.{name}], attributes: [{column}], where: "{column} IS NOT NULL"',
+            )
         else:
             who, what = f"user: user{number}", f"tables: [tpcds.{names[number % len(names)]}]"
         lines.append(f"  - {{id: rule-{number}, subject: {{{who}}}, object: {{{what}}}, allow: [read]}}")

@@ -13,7 +13,8 @@ from query_forms import FORMS, NEWER, OWN_VIEW, make_views
 from headgate.guard import Settings, describe, session
 from headgate.guard.paths import paths_by_column, purpose_paths
 from headgate.guard.plan import Description
-from headgate.guard.purposes import Use, analyse
+from headgate.guard.purposes import analyse
+from headgate.guard.use import Use
 
 RETRIEVED, COMPUTED, ASSISTS = ("retrieve", "output"), ("compute", "output"), ("assist", None)
 COMPUTED_UNSEEN, HANDED_OVER = ("compute", None), ("retrieve", None)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Set
 from typing import Any
 
-from headgate.guard.compliance import Cover
+from headgate.guard.cover import Cover
 from headgate.guard.plan import Node
 from headgate.guard.vocabulary import PASSING
 

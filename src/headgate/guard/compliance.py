@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headgate.decision.decide import Decider, Request
 from headgate.decision.guard import Clause, Guard
 from headgate.decision.index import PolicyIndex
+from headgate.guard.cover import NEVER, Cover, all_covers, any_term
 from headgate.guard.lower import Columns, NotLoweredError, Term, call, columns_by_id, lower, masked_term
 from headgate.guard.plan import Node
-from headgate.guard.purposes import Use
 from headgate.guard.schema import exact_type
+from headgate.guard.use import Use
 from headgate.guard.vocabulary import COMPUTE
 from headgate.model.datatype import DataType
 from headgate.model.duration import Extent
@@ -26,29 +26,6 @@ from headgate.policy.model import NULL_MASK, Mask, PolicySet
 _NO_WINDOW = (Extent(0), Extent(0))
 
 
-@dataclass(frozen=True)
-class Cover:
-    """For which cells a use is covered: everywhere where `where` is None, nowhere where `never` is set."""
-
-    where: Term | None = None
-    never: bool = False
-    need: Term | None = None
-    """The least group size among the grants that cover a cell, NULL where none does; None if no size is asked for."""
-    largest_need: int = 1
-    """The largest of these sizes, whatever the cell."""
-    reasons: tuple[str, ...] = ()
-
-    @property
-    def always(self) -> bool:
-        return not self.never and self.where is None
-
-    @property
-    def key(self) -> str:
-        """Equal for equal conditions."""
-        return "never" if self.never else json.dumps(self.where, sort_keys=True)
-
-
-NEVER = Cover(never=True)
 _NO_COLUMN = -1
 """What is not known to be a column of the table, which nothing covers."""
 
@@ -157,7 +134,7 @@ class Compliance:
         covers = {use: _cover(guard, columns) for use, guard in guards.items()}
         for one in leaf.out:
             if (one, COMPUTE) in wanted:
-                covers[(one, COMPUTE)] = _all_of([covers.get((one, name), NEVER) for name in AGGREGATES])
+                covers[(one, COMPUTE)] = all_covers([covers.get((one, name), NEVER) for name in AGGREGATES])
         return Access(
             leaf,
             schema.name,
@@ -268,8 +245,8 @@ def _cover(guard: Guard, columns: Columns) -> Cover:
     if not allows or any(term is None or term is _BROKEN for term in denies):
         return NEVER
     open_to_all = any(term is None for _, term in allows)
-    allowed = None if open_to_all else _any_of([term for _, term in allows if term is not None])
-    denied = _any_of([term for term in denies if term is not None]) if denies else None
+    allowed = None if open_to_all else any_term([term for _, term in allows if term is not None])
+    denied = any_term([term for term in denies if term is not None]) if denies else None
     parts = [*([allowed] if allowed else []), *([call("not", denied)] if denied else [])]
     where = None if not parts else parts[0] if len(parts) == 1 else call("and", *parts)
     return Cover(where, need=_need(allows, denied), largest_need=max(clause.need for clause, _ in allows))
@@ -297,45 +274,6 @@ def _false_if_null(term: Term | None) -> Term | None:
     if term is None or term is _BROKEN:
         return term
     return call("coalesce", term, {"type": "boolean", "value": False})
-
-
-def _any_of(terms: Sequence[Term]) -> Term:
-    return terms[0] if len(terms) == 1 else call("or", *terms)
-
-
-def _all_of(covers: Sequence[Cover]) -> Cover:
-    if any(one.never for one in covers):
-        return NEVER
-    conditions = {one.key: one.where for one in covers if one.where is not None}
-    terms = list(conditions.values())
-    needs = [one.need for one in covers if one.need is not None]
-    where = None if not terms else terms[0] if len(terms) == 1 else call("and", *terms)
-    return Cover(
-        where,
-        need=call("greatest", *needs) if len(needs) > 1 else needs[0] if needs else None,
-        largest_need=max(one.largest_need for one in covers),
-    )
-
-
-def any_cell(covers: Sequence[Cover]) -> Cover:
-    """The cover of rows of which any covered cell will do: the most lenient of the grants on its cells decides.
-
-    INVARIANT: what one cell needs says nothing about rows in which another one is covered.
-    """
-    possible = [one for one in covers if not one.never]
-    if all(one.need is None for one in possible) or any(one.always and one.need is None for one in possible):
-        return Cover()
-    needs = {json.dumps(one, sort_keys=True): one for one in map(_need_of, possible)}
-    terms = list(needs.values())
-    least = terms[0] if len(terms) == 1 else call("least", *terms)
-    return Cover(need=least, largest_need=max(one.largest_need for one in possible))
-
-
-def _need_of(cover: Cover) -> Term:
-    if cover.need is not None:
-        return cover.need
-    assert cover.where is not None
-    return call("if", cover.where, {"type": "int", "value": 1}, {"type": "int", "value": None})
 
 
 def _need(allows: Sequence[tuple[Clause, Term | None]], denied: Term | None) -> Term | None:

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from headgate.guard.compliance import Access, any_cell
+from headgate.guard.compliance import Access
+from headgate.guard.cover import any_cell
 from headgate.guard.outcome import ALL_ROWS, Given, Used
 from headgate.guard.plan import Description
-from headgate.guard.purposes import Purposes, Use
-from headgate.guard.recipe import Recipe, cover_of
+from headgate.guard.purposes import Purposes
+from headgate.guard.recipe import Recipe
+from headgate.guard.use import Use
 from headgate.guard.vocabulary import COMPUTE
+from headgate.guard.write_recipe import cover_of
 from headgate.model.expression.nodes import AGGREGATES
 from headgate.model.privilege import ASSIST
 

@@ -35,12 +35,14 @@ from headgate.guard.outcome import (
     refusal_text,
 )
 from headgate.guard.plan import Description, Node, read_description
-from headgate.guard.purposes import Purposes, Use, analyse
+from headgate.guard.purposes import Purposes, analyse
 from headgate.guard.reading import chosen
-from headgate.guard.recipe import Recipe, write_recipe
+from headgate.guard.recipe import Recipe
 from headgate.guard.settings import Settings
 from headgate.guard.streams import Checkpoints, state_objections, taken_by_others
+from headgate.guard.use import Use
 from headgate.guard.vocabulary import ADMINISTRATORS_ONLY, COMMANDS, GOVERNED, STREAM_START
+from headgate.guard.write_recipe import write_recipe
 from headgate.model.closest import closest
 from headgate.model.schema import StreamCatalog
 from headgate.model.subject import User

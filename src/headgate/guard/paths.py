@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headgate.guard.plan import Description, Node
-from headgate.guard.purposes import Analysis, Use
+from headgate.guard.purposes import Analysis
+from headgate.guard.use import Use
 from headgate.model.privilege import ASSIST as ASSISTING
 from headgate.model.privilege import READ
 

@@ -10,11 +10,13 @@ such as `collect_list` or a running sum, reads them or lets them assist, whateve
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from headgate.errors import InputError
+from headgate.guard.counted import counted_rows
+from headgate.guard.lineage import beside, packed_side, sources
 from headgate.guard.plan import Description, Expression, Node
+from headgate.guard.use import IDLE, Use, computed, moved, whole_column
 from headgate.guard.vocabulary import (
     COMMANDS,
     COMPARING,
@@ -23,7 +25,6 @@ from headgate.guard.vocabulary import (
     FUSING,
     HANDING_OVER,
     IDENTITIES,
-    OWN_DATA,
     WRITES,
 )
 from headgate.model.privilege import ASSIST, READ
@@ -33,35 +34,6 @@ _DIFFERING = frozenset(("HyperLogLogPlusPlus",))
 
 MOST_STEPS = 3_000_000
 """How far purposes are followed for one plan, some seconds. A thousand columns of a hundred joins take a twentieth."""
-
-Origin = tuple[str, int, int]
-"""Where a want arose: `("root", node, place)`, `("where", node, conjunct)` or `("key", node, 0)`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """One purpose of one column of a node: the privilege it needs, whether its value is shown, and where it is wanted.
-
-    It is followed down until the node is a leaf. `plain` says that what arrives at the origin is the column itself,
-    `at` is the aggregate that computes with it, and `direct` says that this takes the column as it is, of every row.
-    `packed` says that what arrives is the column itself or a row (a struct) that has it as a field, and `path` which
-    field of which field is wanted, while it is not known yet what they are made of. `given` says that it goes to a
-    function of the user's own. `idle` says that it is only computed, because it stands in a row of which other fields
-    are wanted: Spark leaves out columns that nobody wants, but not always fields.
-    """
-
-    node: int
-    column: int
-    privilege: str
-    shown: bool
-    plain: bool
-    origin: Origin
-    at: int = -1
-    direct: bool = True
-    packed: bool = True
-    path: tuple[int, ...] = ()
-    given: bool = False
-    idle: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +94,6 @@ class Analysis:
         self.stack: list[Use] = []
         self.uses: list[Use] = []
         self.steps = 0
-        self.empty: dict[tuple[int, int], bool] = {}
-        """Which columns of which nodes are made of no column of a table."""
 
     def run(self) -> Purposes:
         root = shown_root(self.description.root)
@@ -134,7 +104,7 @@ class Analysis:
         while self.stack:
             self._follow(self.stack.pop())
         wanted, idle = ([use for use in self.uses if use.idle is kind] for kind in (False, True))
-        return Purposes(root, tuple(wanted), tuple(self._counted()), tuple(idle))
+        return Purposes(root, tuple(wanted), tuple(counted_rows(self.description, self.definitions)), tuple(idle))
 
     def _step(self) -> None:
         """INVARIANT: deciding ends. Where all columns are made of all, a few kilobytes of text take hours to follow."""
@@ -169,8 +139,8 @@ class Analysis:
             self._rest(node, key)
 
     def _rest(self, node: Node, key: Use) -> None:
-        for column in _packed(node):
-            self._push(_moved(_IDLE, node.children[1].id, column))
+        for column in packed_side(node):
+            self._push(moved(IDLE, node.children[1].id, column))
         for expression in node.rest:
             if expression.kind != "column" or node.children:
                 self._expression(expression, node, key)
@@ -188,17 +158,17 @@ class Analysis:
         if node.name in COMMANDS:
             return  # it shows names, not data
         if not node.children and node.name not in ("CTERelationRef", "UnionLoopRef"):
-            self.uses.append(_whole(want))
+            self.uses.append(whole_column(want))
             return
         if node.name == "View":
             # A view is an object too: what is wanted of it is noted, and goes on to the tables behind it.
-            self.uses.append(_whole(want))
+            self.uses.append(whole_column(want))
         for made in node.list:
             if made.column == want.column and made.kind == "alias":
                 self._expression(made.of[0], node, want)
                 return
         if want.column in node.made:
-            self._expression(node.rest[0], node, _changed(want, plain=False, direct=False))
+            self._expression(node.rest[0], node, computed(want, plain=False, direct=False))
             return
         if node.name == "Expand":
             place = node.out.index(want.column)
@@ -206,30 +176,12 @@ class Analysis:
                 self._expression(one[place], node, want)
             return
         found = False
-        for child, column in self._sources(node, want.column):
+        for child, column in sources(node, want.column, self.definitions):
             found = True
-            self._push(_moved(want, child.id, column))
+            self._push(moved(want, child.id, column))
         if not found:
             # INVARIANT: a column whose origin is not known is not a column without one.
             raise LookupError(f"column {want.column} of {node.name} comes from nowhere")
-
-    def _sources(self, node: Node, column: int) -> Iterator[tuple[Node, int]]:
-        """The children's columns that a column of the node is, without any expression between."""
-        if node.name in ("CTERelationRef", "UnionLoopRef"):
-            definition = self.definitions[node.facts["cte"]]
-            yield definition, definition.out[node.out.index(column)]
-        elif node.name in ("Union", "Except", "Intersect", "UnionLoop"):
-            place = node.out.index(column)
-            for child in node.children:
-                yield child, child.out[place]
-        elif node.name == "LateralJoin" and column not in node.children[0].out:
-            for plan in _beside(node):
-                yield plan, column
-        else:
-            children = node.children[-1:] if node.name == "WithCTE" else node.children
-            for child in children:
-                if column in child.out:
-                    yield child, column
 
     def _expression(self, expression: Expression, node: Node, want: Use) -> None:
         """What a want of an expression is, of the columns below the node."""
@@ -242,7 +194,7 @@ class Analysis:
             case "alias":
                 self._expression(expression.of[0], node, want)
             case "aggregate":
-                inner = _changed(
+                inner = computed(
                     want,
                     plain=False,
                     at=node.id,
@@ -267,10 +219,10 @@ class Analysis:
                 # INVARIANT: what stands in the other fields may be computed too, and fail, and call the user's code.
                 for place, one in enumerate(values):
                     if place != want.path[0]:
-                        self._expression(one, node, _IDLE)
+                        self._expression(one, node, IDLE)
             else:
                 for one in values:
-                    self._expression(one, node, _changed(want, plain=False, packed=want.packed, direct=False))
+                    self._expression(one, node, computed(want, plain=False, packed=want.packed, direct=False))
         elif expression.name == "GetStructField" and expression.field >= 0:
             self._expression(expression.of[0], node, replace(want, path=(expression.field, *want.path)))
         elif expression.name in IDENTITIES:
@@ -278,41 +230,41 @@ class Analysis:
         elif _hands_over(expression):
             # INVARIANT: what a user's own code is given is read, whatever becomes of what it gives back: so it is given
             # cells, and not values that are masked later on.
-            read = _changed(want, plain=False, privilege=READ, shown=False, direct=False, given=True, idle=False)
+            read = computed(want, plain=False, privilege=READ, shown=False, direct=False, given=True, idle=False)
             for one in expression.of:
                 self._expression(one, node, read)
         else:
             direct = want.direct and expression.widens
             for one in expression.of:
-                self._expression(one, node, _changed(want, plain=False, direct=direct))
+                self._expression(one, node, computed(want, plain=False, direct=direct))
 
     def _window(self, expression: Expression, node: Node, want: Use) -> None:
         """A window function fuses values only if it looks at whole partitions; else it tells them one by one."""
         for one in expression.of:
             if one.kind == "aggregate" and expression.whole:
-                self._expression(one, node, _changed(want, plain=False))
+                self._expression(one, node, computed(want, plain=False))
             else:
                 # INVARIANT: `max` of a running sum tells a single value, whose group no `max` has looked at.
-                single = _changed(want, plain=False, privilege=_one_by_one(want), direct=False)
+                single = computed(want, plain=False, privilege=_one_by_one(want), direct=False)
                 for inner in one.of or (one,):
                     self._expression(inner, node, single)
 
     def _subquery(self, expression: Expression, node: Node, want: Use) -> None:
         assert expression.plan is not None
         for one in expression.of:
-            self._expression(one, node, _changed(want, plain=False, privilege=ASSIST, shown=False))
+            self._expression(one, node, computed(want, plain=False, privilege=ASSIST, shown=False))
         if expression.name != "Exists":
             for column in expression.plan.out:
-                self._push(_moved(_changed(want, plain=False), expression.plan.id, column))
+                self._push(moved(computed(want, plain=False), expression.plan.id, column))
 
     def _column(self, node: Node, column: int, want: Use) -> None:
         if not node.children:
-            self._push(_moved(want, node.id, column))
-        having = [child for child in (*node.children, *_beside(node)) if column in child.out]
+            self._push(moved(want, node.id, column))
+        having = [child for child in (*node.children, *beside(node)) if column in child.out]
         if node.children and not having:
             raise LookupError(f"column {column} is not below {node.name}")
         for child in having:
-            self._push(_moved(want, child.id, column))
+            self._push(moved(want, child.id, column))
 
     def _outer(self, node: Node, column: int, want: Use) -> None:
         """A column of the query around: it is looked for where the subquery stands, or further out."""
@@ -327,50 +279,6 @@ class Analysis:
             if any(column in child.out for child in above.children):
                 self._column(above, column, want)
                 return
-
-    # Rows that are counted without any column of theirs being named.
-
-    def _counted(self) -> Iterator[tuple[int, int, int]]:
-        for node in self.description.nodes:
-            if node.name not in ("Aggregate", "Window"):
-                continue
-            for made in node.list:
-                if made.kind == "alias" and any(self._counts_rows(one, node) for one in made.walk()):
-                    for leaf in _leaves(node, self.definitions):
-                        yield leaf.id, node.id, made.column
-
-    def _counts_rows(self, one: Expression, node: Node) -> bool:
-        """Whether an aggregate takes no column of a table, whatever its filter looks at."""
-        return one.kind == "aggregate" and all(self._of_nothing(argument, node) for argument in one.of)
-
-    def _of_nothing(self, expression: Expression, node: Node) -> bool:
-        """Whether a value says nothing of a row but that it is there: constants, under whatever names they come up."""
-        if expression.kind in ("aggregate", "outer"):
-            return False
-        if expression.kind == "column":
-            below = (*node.children, *_beside(node))
-            return all(self._empty(child, expression.column) for child in below if expression.column in child.out)
-        return all(self._of_nothing(one, node) for one in expression.of)
-
-    def _empty(self, node: Node, column: int) -> bool:
-        place = (node.id, column)
-        if place not in self.empty:
-            self.empty[place] = True  # a recursive query is what it begins with
-            self.empty[place] = self._made_of_nothing(node, column)
-        return self.empty[place]
-
-    def _made_of_nothing(self, node: Node, column: int) -> bool:
-        for made in node.list:
-            if made.column == column and made.kind == "alias":
-                return self._of_nothing(made.of[0], node)
-        if column in node.made:
-            return self._of_nothing(node.rest[0], node)
-        if node.name == "Expand":
-            place = node.out.index(column)
-            return all(self._of_nothing(one[place], node) for one in node.lists)
-        if not node.children and node.name not in ("CTERelationRef", "UnionLoopRef"):
-            return node.name in OWN_DATA
-        return all(self._empty(child, below) for child, below in self._sources(node, column))
 
 
 def privilege_through(function: str, want: Use) -> str:
@@ -399,71 +307,3 @@ def _hands_over(expression: Expression) -> bool:
     """Whether a user's own function gets the arguments, or one that is called for each element of them."""
     each = (inner for one in expression.of if one.name == "LambdaFunction" for inner in one.walk())
     return expression.users_own or any(inner.users_own for inner in each)
-
-
-def _leaves(node: Node, definitions: dict[int, Node]) -> Iterator[Node]:
-    stack, seen = [node], set[int]()
-    while stack:
-        one = stack.pop()
-        if one.id in seen:
-            continue
-        seen.add(one.id)
-        if one.name in ("CTERelationRef", "UnionLoopRef"):
-            stack.append(definitions[one.facts["cte"]])
-        elif not one.children:
-            yield one
-        stack.extend(one.children)
-        stack.extend(_beside(one))
-
-
-def _beside(node: Node) -> Iterator[Node]:
-    """The plans of a LATERAL join: they are no children of it, but their columns stand beside those of the child."""
-    if node.name == "LateralJoin":
-        yield from (one.plan for one in node.rest if one.kind == "subquery" and one.plan is not None)
-
-
-def _packed(node: Node) -> tuple[int, ...]:
-    """Columns of the other side of a join that Spark makes one value of, to take it apart when it has found a row."""
-    return node.children[1].out if node.name == "AsOfJoin" else ()
-
-
-_IDLE = Use(-1, -1, READ, False, False, ("idle", -1, 0), direct=False, packed=False, idle=True)
-
-
-def _moved(want: Use, node: int, column: int) -> Use:
-    return Use(
-        node,
-        column,
-        want.privilege,
-        want.shown,
-        want.plain,
-        want.origin,
-        want.at,
-        want.direct,
-        want.packed,
-        want.path,
-        want.given,
-        want.idle,
-    )
-
-
-def _whole(want: Use) -> Use:
-    """Policies speak of whole columns: who wants a field of one wants the column, and does not get it as it is."""
-    return _changed(want, plain=False, direct=False) if want.path else want
-
-
-def _changed(want: Use, plain: bool, **changes: object) -> Use:
-    """The want of something that is computed: unless it is said otherwise, of the whole of it, and not as it is."""
-    return Use(
-        want.node,
-        want.column,
-        changes.get("privilege", want.privilege),  # type: ignore[arg-type]
-        changes.get("shown", want.shown),  # type: ignore[arg-type]
-        plain,
-        want.origin,
-        changes.get("at", want.at),  # type: ignore[arg-type]
-        changes.get("direct", want.direct),  # type: ignore[arg-type]
-        bool(changes.get("packed", False)),
-        given=bool(changes.get("given", want.given)),
-        idle=bool(changes.get("idle", want.idle)),
-    )

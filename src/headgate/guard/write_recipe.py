@@ -1,0 +1,301 @@
+"""From what is covered to what is done: guards at leaves, changes at operators, masks at the root, or a refusal.
+
+Where the same column is used in several ways that are covered for different cells, one column cannot serve them all.
+What is only shown is then masked at the root, by a mark that travels up with each row; where no mark can travel, the
+cell is there only if every use of it is covered. That withholds more than it would have to, and never less.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any
+
+from headgate.guard.carriage import Carriage
+from headgate.guard.compliance import Access
+from headgate.guard.cover import Cover, both, rows_of_any
+from headgate.guard.group_sizes import GroupSizes
+from headgate.guard.lower import NULL, Term, call
+from headgate.guard.plan import Description
+from headgate.guard.purposes import Purposes
+from headgate.guard.reading import not_chosen
+from headgate.guard.recipe import Recipe
+from headgate.guard.root_masks import RootMasks
+from headgate.guard.taint import tainted
+from headgate.guard.use import Use
+from headgate.guard.vocabulary import PICKING
+from headgate.model.privilege import ASSIST, READ
+from headgate.policy.model import AssistDenied, Mask, MaskKind
+
+
+def write_recipe(
+    description: Description, purposes: Purposes, accesses: Mapping[int, Access], on_assist_denied: AssistDenied
+) -> Recipe:
+    """The recipe for a plan whose leaves have been judged."""
+    writer = _Writer(description, purposes, accesses, on_assist_denied)
+    for access in accesses.values():
+        writer.leaf(access)
+    return writer.finish()
+
+
+def cover_of(access: Access, use: Use, description: Description) -> Cover:
+    """The cover that counts for a use.
+
+    A window is not a group, and a first value is one row's, of an order that the user chooses: where a group size is
+    asked for, they count as shown one by one.
+    """
+    cover = access.cover(use.column, use.privilege)
+    single = use.privilege in PICKING or (use.at >= 0 and description.nodes[use.at].name != "Aggregate")
+    return access.cover(use.column, READ) if cover.need is not None and single else cover
+
+
+class _Writer:
+    def __init__(
+        self,
+        description: Description,
+        purposes: Purposes,
+        accesses: Mapping[int, Access],
+        on_assist_denied: AssistDenied,
+    ) -> None:
+        self.description = description
+        self.purposes = purposes
+        self.on_assist_denied = on_assist_denied
+        self.recipe = Recipe()
+        self.hidden: set[int] = set()
+        # INVARIANT: what a view's own policies take away is still there below it, where rows are counted.
+        views = (one for one in accesses.values() if one.leaf.name == "View")
+        narrowing = {one.leaf.id for one in views if not one.open >= {*one.leaf.out}}
+        self.carriage = Carriage(self.recipe.carry, self.recipe.groups, narrowing)
+        self.sizes = GroupSizes(description, self.recipe, self.carriage)
+        self.uses: dict[int, dict[int, list[Use]]] = defaultdict(lambda: defaultdict(list))
+        for use in purposes.uses:
+            if use.node in accesses:
+                self.uses[use.node][use.column].append(use)
+        self.masks = RootMasks(description, purposes.root, self.uses, self.carriage)
+        self.idle = {(use.node, use.column): None for use in purposes.idle}
+        self.counted: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for leaf, node, column in purposes.counted:
+            self.counted[leaf].append((node, column))
+
+    # One leaf.
+
+    def leaf(self, access: Access) -> None:
+        if access.problem:
+            self.recipe.refusals.append(access.problem)
+            return
+        by_column = self.uses.get(access.leaf.id, {})
+        covers = [self._cover(access, use) for uses in by_column.values() for use in uses]
+        if not covers:
+            covers = [access.cover(column, ASSIST) for column in access.names]
+            covers += [access.cover(column, "count") for column in access.names if self.counted[access.leaf.id]]
+        if all(one.never for one in covers):
+            self.recipe.refusals.append(f"no use of `{access.table}` is allowed" + self._why(access, by_column))
+            return
+        marked: list[dict[str, Any]] = []
+        cells: list[list[Any]] = []
+        rows = rows_of_any(covers)
+        rows = both(rows, self._count_rows(access))
+        for column in access.chosen:
+            rows = both(rows, self._chosen(access, column))
+        for column, uses in by_column.items():
+            cell = self._column(access, column, uses, marked)
+            if cell is not None and (rows is None or cell[0] != rows):
+                cells.append([column, cell[1]])
+        cells += self._idle(access, by_column)
+        self._unused(access, {*by_column, *(cell[0] for cell in cells)})
+        if rows is not None or cells or marked:
+            entry: dict[str, Any] = {} if rows is None else {"where": rows}
+            if cells:
+                entry["cells"] = cells
+            if marked:
+                entry["carried"] = marked
+            self.recipe.guards[access.leaf.id] = entry
+
+    def _idle(self, access: Access, by_column: Mapping[int, Sequence[Use]]) -> Iterator[list[Any]]:
+        """Columns that Spark may compute with although nobody wants what becomes of them; others see to themselves."""
+        for leaf, column in self.idle:
+            idle = leaf == access.leaf.id and column not in by_column
+            if idle and not access.cover(column, READ).always:
+                yield [column, call("fit", NULL, {"column": column})]
+
+    def _unused(self, access: Access, used: Set[int]) -> None:
+        """INVARIANT: a use that was not found gets no value: what is not known to be used is not there."""
+        unused = [column for column in access.leaf.out if column not in used and column not in access.open]
+        if unused:
+            self.recipe.unused[access.leaf.id] = unused
+
+    def _chosen(self, access: Access, column: int) -> Term | None:
+        """The rows that may be chosen by a column: a predicate that stands in no plan holds of no others."""
+        cover = access.cover(column, ASSIST)
+        if cover.never:
+            name = access.names.get(column, "?")
+            self.recipe.refusals.append(not_chosen(access.table, name))
+        return cover.where
+
+    def _cover(self, access: Access, use: Use) -> Cover:
+        return cover_of(access, use, self.description)
+
+    def _count_rows(self, access: Access) -> Term | None:
+        """Rows are counted where at least one cell is covered for `count`."""
+        places = self.counted[access.leaf.id]
+        if not places:
+            return None
+        covers = [access.cover(column, "count") for column in access.names]
+        if all(one.never for one in covers):
+            for node, column in places:
+                self.recipe.nulled[node].append(column)
+            self.recipe.withheld.append(f"rows of `{access.table}` may not be counted")
+            return None
+        self.sizes.of_rows(access, places, covers)
+        return rows_of_any(covers)
+
+    # One column.
+
+    def _column(
+        self, access: Access, column: int, uses: Sequence[Use], marked: list[dict[str, Any]]
+    ) -> tuple[Term | None, Term] | None:
+        """The condition under which the cell is there, and the cell; None where it is as it was."""
+        self._tell(access, column, uses)
+        if self._only_in_rows(access, uses):
+            value: Term = {"column": column}
+            return _FALSE, call("masked", _FALSE, value, access.hidden(column, value))
+        possible: list[tuple[Use, Cover]] = []
+        never_used = True
+        for use in uses:
+            cover = self._cover(access, use)
+            if not cover.never:
+                possible.append((use, cover))
+                never_used = False
+            elif use.shown:
+                self.masks.everywhere(access, use)
+            elif use.privilege == ASSIST:
+                self._assist_denied(access, use, uses)
+            else:
+                self._hidden_compute(access, use, uses)
+        if never_used:
+            if any(not use.shown for use in uses):
+                return None if self.recipe.refusals else (_FALSE, call("fit", NULL, {"column": column}))
+            if not _tells_of_the_value(access.mask(column)):
+                return _FALSE, call("fit", NULL, {"column": column})
+            self.hidden.add(column)
+            return None
+        cell = self._cell(access, column, possible, marked)
+        self.sizes.of_values(access, possible, None if cell is None else cell[0])
+        return cell
+
+    def _only_in_rows(self, access: Access, uses: Sequence[Use]) -> bool:
+        """Whether a column that may not be seen is wanted for nothing but to be shown, somewhere as the field of a row:
+        then the field is masked, and not the row."""
+        return any(not use.plain for use in uses) and all(
+            use.shown and use.privilege == READ and use.packed and self._cover(access, use).never for use in uses
+        )
+
+    def _cell(
+        self, access: Access, column: int, possible: Sequence[tuple[Use, Cover]], marked: list[dict[str, Any]]
+    ) -> tuple[Term | None, Term] | None:
+        value: Term = {"column": column}
+        reads = [(use, cover) for use, cover in possible if use.shown and use.privilege == READ]
+        others = [(use, cover) for use, cover in possible if not (use.shown and use.privilege == READ)]
+        by_read, by_others = ({cover.key: cover for _, cover in group} for group in (reads, others))
+        everything = by_read | by_others
+        read = access.cover(column, READ)
+        if len(everything) == 1:
+            where = next(iter(everything.values())).where
+            if read.key != next(iter(everything)):
+                self.hidden.add(column)
+            if where is None:
+                return None
+            plain = not others and all(use.plain for use, _ in reads)
+            return where, call("masked", where, value, access.hidden(column, value) if plain else NULL)
+        if reads and len(by_others) == 1 and self.masks.where_marked(access, column, reads, marked):
+            self.hidden.add(column)
+            where = next(iter(by_others.values())).where
+            return None if where is None else (where, call("masked", where, value, NULL))
+        if read.key not in everything:
+            self.hidden.add(column)
+        terms = [cover.where for cover in everything.values() if cover.where is not None]
+        together = terms[0] if len(terms) == 1 else call("and", *terms)
+        return together, call("masked", together, value, NULL)
+
+    # What is withheld, and how.
+
+    def _assist_denied(self, access: Access, use: Use, uses: Sequence[Use]) -> None:
+        name = f"`{access.table}.{access.names.get(use.column, self.description.names[use.column])}`"
+        kind, node, place = use.origin
+        if self.on_assist_denied is AssistDenied.REFUSE:
+            self.recipe.refusals.append(f"{name} may not be used in a predicate or key{_because(access, use)}")
+        elif kind == "where":
+            if place not in self.recipe.removed[node]:
+                self.recipe.removed[node].append(place)
+                self.recipe.warnings.append(f"a predicate on {name} was removed: its use is not allowed")
+        elif all(one.privilege == ASSIST and not one.shown for one in uses):
+            self.recipe.warnings.append(f"the key {name} is not allowed: it counts as NULL")
+        else:
+            self.recipe.refusals.append(f"{name} may not be used in a key{_because(access, use)}")
+
+    def _hidden_compute(self, access: Access, use: Use, uses: Sequence[Use]) -> None:
+        if use.privilege == READ:
+            self._given_away(access, use, uses)
+        elif any(one.shown or one.privilege != use.privilege for one in uses):
+            name = f"`{access.table}.{access.names.get(use.column, '?')}`"
+            self.recipe.refusals.append(
+                f"{use.privilege} of {name} may not be used in a predicate{_because(access, use)}"
+            )
+
+    def _given_away(self, access: Access, use: Use, uses: Sequence[Use]) -> None:
+        """A user's own function gets no cell that may not be read, and then nothing else gets it."""
+        if any(one.privilege != READ for one in uses):
+            name = f"`{access.table}.{access.names.get(use.column, '?')}`"
+            self.recipe.refusals.append(f"{name} may not be given to a user's own function{_because(access, use)}")
+
+    # Words.
+
+    def _tell(self, access: Access, column: int, uses: Sequence[Use]) -> None:
+        name = access.names.get(column, self.description.names[column])
+        for privilege in dict.fromkeys(use.privilege for use in uses):
+            cover = access.cover(column, privilege)
+            if cover.never:
+                use = next(one for one in uses if one.privilege == privilege)
+                self.recipe.withheld.append(
+                    f"{privilege} of `{access.table}.{name}` is withheld{_because(access, use)}"
+                )
+            elif not cover.always:
+                self.recipe.withheld.append(f"{privilege} of `{access.table}.{name}` is withheld in part")
+
+    def _why(self, access: Access, by_column: Mapping[int, Sequence[Use]]) -> str:
+        denials = {
+            f"`{clause.policy}`"
+            for column, uses in by_column.items()
+            for use in uses
+            if (column, use.privilege) in access.guards
+            for clause in access.guards[(column, use.privilege)].denies
+        }
+        return f": denied by {', '.join(sorted(denials))}" if denials else ": no policy allows it"
+
+    def finish(self) -> Recipe:
+        recipe, root = self.recipe, self.purposes.root
+        if self.masks.hide_everything:
+            recipe.refusals.append(
+                "no output column is allowed" + (f": {recipe.withheld[0]}" if recipe.withheld else "")
+            )
+        masks = list(self.masks.cells())
+        if masks:
+            recipe.masks[root.id] = masks
+            recipe.dropped = self.masks.dropped
+        self.carriage.finish(recipe.guards)
+        recipe.quiet = tainted(self.description, self.hidden) if self.hidden else []
+        return recipe
+
+
+_FALSE: Term = call("isnull", {"type": "boolean", "value": True})
+
+
+def _tells_of_the_value(mask: Mask) -> bool:
+    """Whether a mask is made of what it stands for, which therefore has to get as far as that."""
+    return mask.kind in (MaskKind.HASH, MaskKind.EXPRESSION)
+
+
+def _because(access: Access, use: Use) -> str:
+    guard = access.guards.get((use.column, use.privilege))
+    denials = ", ".join(f"`{one.policy}`" for one in guard.denies) if guard else ""
+    return f": denied by {denials}" if denials else ": no policy allows it"
