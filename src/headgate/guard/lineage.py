@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from headgate.guard.plan import Node
+from headgate.guard.plan import Description, Node
 
-Definitions = Mapping[int, Node]
-"""Common table expressions and recursive queries, by their number."""
+Definitions = Mapping[int, Sequence[Node]]
+"""Common table expressions and recursive queries, by their number.
+
+INVARIANT: a number may have several. A frame that is united with itself, or a view that is named twice, brings its
+definitions along twice, and Spark runs one of them for both: what any reference wants is wanted of all.
+"""
+
+
+def definitions_of(description: Description) -> Definitions:
+    """The definitions of a plan."""
+    found: dict[int, list[Node]] = {}
+    for node in description.nodes:
+        if node.name in ("CTERelationDef", "UnionLoop"):
+            found.setdefault(node.facts["cte"], []).append(node)
+    return found
 
 
 def sources(node: Node, column: int, definitions: Definitions) -> Iterator[tuple[Node, int]]:
     """The children's columns that a column of the node is, without any expression between."""
     if node.name in ("CTERelationRef", "UnionLoopRef"):
-        definition = definitions[node.facts["cte"]]
-        yield definition, definition.out[node.out.index(column)]
+        place = node.out.index(column)
+        for definition in definitions[node.facts["cte"]]:
+            yield definition, definition.out[place]
     elif node.name in ("Union", "Except", "Intersect", "UnionLoop"):
         place = node.out.index(column)
         for child in node.children:
@@ -38,7 +52,7 @@ def leaves(node: Node, definitions: Definitions) -> Iterator[Node]:
             continue
         seen.add(one.id)
         if one.name in ("CTERelationRef", "UnionLoopRef"):
-            stack.append(definitions[one.facts["cte"]])
+            stack.extend(definitions[one.facts["cte"]])
         elif not one.children:
             yield one
         stack.extend(one.children)

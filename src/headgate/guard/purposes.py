@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from headgate.errors import InputError
 from headgate.guard.counted import counted_rows
-from headgate.guard.lineage import beside, packed_side, sources
+from headgate.guard.lineage import beside, definitions_of, packed_side, sources
 from headgate.guard.plan import Description, Expression, Node
 from headgate.guard.use import IDLE, Use, computed, moved, whole_column
 from headgate.guard.vocabulary import (
@@ -87,9 +87,7 @@ class Analysis:
     def __init__(self, description: Description) -> None:
         self.description = description
         self.nodes = {node.id: node for node in description.nodes}
-        self.definitions = {
-            node.facts["cte"]: node for node in description.nodes if node.name in ("CTERelationDef", "UnionLoop")
-        }
+        self.definitions = definitions_of(description)
         self.seen: set[Use] = set()
         self.stack: list[Use] = []
         self.uses: list[Use] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
+from headgate.guard.lineage import Definitions, definitions_of
 from headgate.guard.plan import Description, Expression, Node
 from headgate.guard.vocabulary import SHOWING
 
@@ -12,7 +13,7 @@ def tainted(description: Description, hidden: Set[int]) -> list[int]:
     """The hidden columns and everything that is derived from them row by row; an aggregate ends it, unless it gives out
     single values."""
     found = set(hidden)
-    definitions = {node.facts["cte"]: node for node in description.nodes if "cte" in node.facts and node.children}
+    definitions = definitions_of(description)
     before = -1
     while len(found) != before:
         before = len(found)
@@ -21,7 +22,7 @@ def tainted(description: Description, hidden: Set[int]) -> list[int]:
     return sorted(found)
 
 
-def _derived(node: Node, found: Set[int], definitions: dict[int, Node]) -> Iterator[int]:
+def _derived(node: Node, found: Set[int], definitions: Definitions) -> Iterator[int]:
     for made in node.list:
         if made.kind == "alias" and _names(made.of[0], found):
             yield made.column
@@ -30,9 +31,9 @@ def _derived(node: Node, found: Set[int], definitions: dict[int, Node]) -> Itera
     if node.name in ("Union", "Except", "Intersect", "UnionLoop"):
         for child in node.children:
             yield from (out for out, column in zip(node.out, child.out, strict=False) if column in found)
-    if node.name in ("CTERelationRef", "UnionLoopRef") and node.facts["cte"] in definitions:
-        definition = definitions[node.facts["cte"]]
-        yield from (out for out, column in zip(node.out, definition.out, strict=False) if column in found)
+    if node.name in ("CTERelationRef", "UnionLoopRef"):
+        for definition in definitions.get(node.facts["cte"], ()):
+            yield from (out for out, column in zip(node.out, definition.out, strict=False) if column in found)
     for one in node.lists:
         yield from (out for out, expression in zip(node.out, one, strict=False) if _names(expression, found))
 
