@@ -5,13 +5,18 @@ from __future__ import annotations
 import pytest
 from guarded import refused, rows, since
 
-CELLS = """
-  - {id: free, subject: {role: analyst}, object: {tables: [emp], attributes: [id, name, dept]}, allow: [read]}
-  - {id: own, subject: {role: analyst}, object: {tables: [emp], attributes: [salary], where: "dept = 'A'"}, allow: [read]}
-"""
 FREE = """
   - {id: free, subject: {role: analyst}, object: {tables: [emp], attributes: [id, name, dept]}, allow: [read]}
 """
+CELLS = (
+    FREE
+    + """
+  - id: own
+    subject: {role: analyst}
+    object: {tables: [emp], attributes: [salary], where: "dept = 'A'"}
+    allow: [read]
+"""
+)
 SHARED = "WITH c AS (SELECT * FROM emp) SELECT id, salary FROM c"
 OWN_PAY = [(1, 50), (2, 60), (3, None), (4, None), (5, None)]
 

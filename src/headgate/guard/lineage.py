@@ -44,7 +44,7 @@ def sources(node: Node, column: int, definitions: Definitions) -> Iterator[tuple
 
 
 def leaves(node: Node, definitions: Definitions) -> Iterator[Node]:
-    """The tables below an operator, each once."""
+    """The tables and the lasting views below an operator, each once."""
     stack, seen = [node], set[int]()
     while stack:
         one = stack.pop()
@@ -53,7 +53,7 @@ def leaves(node: Node, definitions: Definitions) -> Iterator[Node]:
         seen.add(one.id)
         if one.name in ("CTERelationRef", "UnionLoopRef"):
             stack.extend(definitions[one.facts["cte"]])
-        elif not one.children:
+        elif not one.children or (one.name == "View" and not one.facts["temporary"]):
             yield one
         stack.extend(one.children)
         stack.extend(beside(one))

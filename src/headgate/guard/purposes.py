@@ -10,6 +10,7 @@ such as `collect_list` or a running sum, reads them or lets them assist, whateve
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from headgate.errors import InputError
@@ -103,6 +104,14 @@ class Analysis:
             self._follow(self.stack.pop())
         wanted, idle = ([use for use in self.uses if use.idle is kind] for kind in (False, True))
         return Purposes(root, tuple(wanted), tuple(counted_rows(self.description, self.definitions)), tuple(idle))
+
+    def origins(self, node: Node, columns: Iterable[int]) -> set[tuple[int, int]]:
+        """The columns of tables and views that these columns of a node are made of, each with its leaf."""
+        for column in columns:
+            self._push(Use(node.id, column, READ, False, False, ("below", node.id, 0)))
+        while self.stack:
+            self._follow(self.stack.pop())
+        return {(use.node, use.column) for use in self.uses if use.node != node.id}
 
     def _step(self) -> None:
         """INVARIANT: deciding ends. Where all columns are made of all, a few kilobytes of text take hours to follow."""

@@ -23,6 +23,7 @@ from headgate.guard.recipe import Recipe
 from headgate.guard.root_masks import RootMasks
 from headgate.guard.taint import tainted
 from headgate.guard.use import Use
+from headgate.guard.views import looked_at
 from headgate.guard.vocabulary import PICKING
 from headgate.model.privilege import ASSIST, READ
 from headgate.policy.model import AssistDenied, Mask, MaskKind
@@ -59,6 +60,7 @@ class _Writer:
     ) -> None:
         self.description = description
         self.purposes = purposes
+        self.accesses = accesses
         self.on_assist_denied = on_assist_denied
         self.recipe = Recipe()
         self.hidden: set[int] = set()
@@ -73,6 +75,9 @@ class _Writer:
                 self.uses[use.node][use.column].append(use)
         self.masks = RootMasks(description, purposes.root, self.uses, self.carriage)
         self.idle = {(use.node, use.column): None for use in purposes.idle}
+        self.looked_at = list(looked_at(description, accesses))
+        self.raw = {place for one in self.looked_at for place in one.below}
+        """What policies on views look at, and so has to get as far as these."""
         self.counted: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for leaf, node, column in purposes.counted:
             self.counted[leaf].append((node, column))
@@ -102,6 +107,7 @@ class _Writer:
             if cell is not None and (rows is None or cell[0] != rows):
                 cells.append([column, cell[1]])
         cells += self._idle(access, by_column)
+        cells += self._no_further(access, {*by_column, *(cell[0] for cell in cells)})
         self._unused(access, {*by_column, *(cell[0] for cell in cells)})
         if rows is not None or cells or marked:
             entry: dict[str, Any] = {} if rows is None else {"where": rows}
@@ -118,9 +124,30 @@ class _Writer:
             if idle and not access.cover(column, READ).always:
                 yield [column, call("fit", NULL, {"column": column})]
 
+    def _no_further(self, access: Access, used: Set[int]) -> Iterator[list[Any]]:
+        """Columns that got as far as a view for its policies' sake; what is used of it sees to itself."""
+        for one in self.looked_at:
+            if one.view is access and not all(column in self.accesses[leaf].open for leaf, column in one.below):
+                for column in sorted(one.columns - used):
+                    yield [column, call("fit", NULL, {"column": column})]
+
+    def _undecidable(self) -> Iterator[str]:
+        """INVARIANT: a policy on a view looks at raw values; where policies on its tables take these away, nobody knows
+        what it would say."""
+        for one in self.looked_at:
+            for leaf, column in sorted(one.below):
+                cells = self.recipe.guards.get(leaf, {}).get("cells", ())
+                if any(cell == column for cell, _ in cells):
+                    behind = self._called(self.accesses[leaf], column)
+                    yield (
+                        f"what may be seen of `{one.view.table}` cannot be decided: "
+                        f"its policies look at {behind}, which is withheld"
+                    )
+
     def _unused(self, access: Access, used: Set[int]) -> None:
         """INVARIANT: a use that was not found gets no value: what is not known to be used is not there."""
-        unused = [column for column in access.leaf.out if column not in used and column not in access.open]
+        spare = access.open | {column for leaf, column in self.raw if leaf == access.leaf.id}
+        unused = [column for column in access.leaf.out if column not in used and column not in spare]
         if unused:
             self.recipe.unused[access.leaf.id] = unused
 
@@ -220,7 +247,7 @@ class _Writer:
     # What is withheld, and how.
 
     def _assist_denied(self, access: Access, use: Use, uses: Sequence[Use]) -> None:
-        name = f"`{access.table}.{access.names.get(use.column, self.description.names[use.column])}`"
+        name = self._called(access, use.column)
         kind, node, place = use.origin
         if self.on_assist_denied is AssistDenied.REFUSE:
             self.recipe.refusals.append(f"{name} may not be used in a predicate or key{_because(access, use)}")
@@ -237,7 +264,7 @@ class _Writer:
         if use.privilege == READ:
             self._given_away(access, use, uses)
         elif any(one.shown or one.privilege != use.privilege for one in uses):
-            name = f"`{access.table}.{access.names.get(use.column, '?')}`"
+            name = self._called(access, use.column)
             self.recipe.refusals.append(
                 f"{use.privilege} of {name} may not be used in a predicate{_because(access, use)}"
             )
@@ -245,22 +272,23 @@ class _Writer:
     def _given_away(self, access: Access, use: Use, uses: Sequence[Use]) -> None:
         """A user's own function gets no cell that may not be read, and then nothing else gets it."""
         if any(one.privilege != READ for one in uses):
-            name = f"`{access.table}.{access.names.get(use.column, '?')}`"
+            name = self._called(access, use.column)
             self.recipe.refusals.append(f"{name} may not be given to a user's own function{_because(access, use)}")
 
     # Words.
 
+    def _called(self, access: Access, column: int) -> str:
+        return f"`{access.table}.{access.names.get(column, self.description.names[column])}`"
+
     def _tell(self, access: Access, column: int, uses: Sequence[Use]) -> None:
-        name = access.names.get(column, self.description.names[column])
+        name = self._called(access, column)
         for privilege in dict.fromkeys(use.privilege for use in uses):
             cover = access.cover(column, privilege)
             if cover.never:
                 use = next(one for one in uses if one.privilege == privilege)
-                self.recipe.withheld.append(
-                    f"{privilege} of `{access.table}.{name}` is withheld{_because(access, use)}"
-                )
+                self.recipe.withheld.append(f"{privilege} of {name} is withheld{_because(access, use)}")
             elif not cover.always:
-                self.recipe.withheld.append(f"{privilege} of `{access.table}.{name}` is withheld in part")
+                self.recipe.withheld.append(f"{privilege} of {name} is withheld in part")
 
     def _why(self, access: Access, by_column: Mapping[int, Sequence[Use]]) -> str:
         denials = {
@@ -274,6 +302,7 @@ class _Writer:
 
     def finish(self) -> Recipe:
         recipe, root = self.recipe, self.purposes.root
+        recipe.refusals.extend(self._undecidable())
         if self.masks.hide_everything:
             recipe.refusals.append(
                 "no output column is allowed" + (f": {recipe.withheld[0]}" if recipe.withheld else "")
