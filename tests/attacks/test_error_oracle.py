@@ -88,6 +88,10 @@ UNSEEN = policy("rest", "object: {tables: [emp], attributes: [id, dept, salary]}
 CASTS = {
     "beside a subquery": "SELECT id FROM emp WHERE id = 3 AND (CAST(name AS int) IS NULL OR id IN (SELECT 99))",
     "around a subquery": "SELECT id FROM emp WHERE id = 3 AND CAST(concat(name, (SELECT 'x')) AS int) IS NULL",
+    "of a subquery": "SELECT id FROM emp WHERE CAST((SELECT name FROM emp WHERE id = 3) AS int) IS NULL",
+    "of a subquery in a subquery": "SELECT id FROM emp WHERE CAST((SELECT (SELECT max_by(name, id) FROM emp)) AS int) "
+    "IS NULL",
+    "compared with a subquery": "SELECT id FROM emp WHERE id = (SELECT name FROM emp WHERE id = 3)",
     "in a list of a subquery": "SELECT id FROM emp WHERE id = 3 AND CAST(name AS int) IN (SELECT 99)",
     "not in a list of a subquery": "SELECT id FROM emp WHERE id = 3 AND CAST(name AS int) NOT IN (SELECT 99)",
     "in a list among others": "SELECT id FROM emp WHERE id = 3 AND coalesce(CAST(name AS int) IN (SELECT 99), true)",

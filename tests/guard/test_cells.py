@@ -39,6 +39,23 @@ def test_who_asks_is_the_user(world, query) -> None:
     assert ask(world, ALL, query) == [("ann",)]
 
 
+def test_a_column_that_may_be_seen_everywhere_and_used_in_some_rows(world) -> None:
+    """One column cannot serve both: it is there where both are allowed."""
+    denied = policy("denied", "object: {tables: [emp], attributes: [salary], where: dept = 'B'}, deny: [assist]")
+    assert ask(world, ALL + denied, "SELECT id, salary FROM emp WHERE salary > 55") == [(2, 60)]
+    assert ask(world, ALL + denied, "SELECT id, salary FROM emp WHERE id > 3") == [(4, 70), (5, None)]
+    ordered = world.session("ann", ALL + denied).sql("SELECT id, salary FROM emp ORDER BY salary DESC, id")
+    assert [tuple(row) for row in ordered.collect()] == [(2, 60), (1, 50), (3, None), (4, None), (5, None)]
+
+
+@pytest.mark.parametrize("more", ["", " WHERE 1 / id > 0"])
+def test_a_condition_that_names_its_own_cell_twice(world, more) -> None:
+    where = "\"nullif(salary, 60) > 50 AND coalesce(salary, 0) < 90\""
+    high = policy("high", f"object: {{tables: [emp], attributes: [salary], where: {where}}}, allow: [read]")
+    found = ask(world, FREE + high, f"SELECT id, salary FROM emp{more}")
+    assert found == [(1, None), (2, None), (3, None), (4, 70), (5, None)]
+
+
 # Masks at the leaf, where some cells are covered.
 
 SALARIES = "SELECT id, salary FROM emp"

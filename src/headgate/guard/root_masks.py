@@ -69,13 +69,12 @@ class RootMasks:
         """Have a mark that says "hidden" travel from the leaf to the root, where the value is masked by it; whether it
         can."""
         places = {use.origin[2] for use, _ in reads}
-        if not all(use.plain for use, _ in reads) or any(place in self._masked for place in places):
+        where = reads[0][1].where
+        if where is None or not all(use.plain for use, _ in reads) or any(place in self._masked for place in places):
             return False
         key = self._carriage.to_root(access.leaf, self._root)
         if key is None:
             return False
-        where = reads[0][1].where
-        assert where is not None
         marked.append(
             {"key": key, "value": call("if", where, {"type": "int", "value": 0}, {"type": "int", "value": 1})}
         )

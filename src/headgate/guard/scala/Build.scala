@@ -61,7 +61,9 @@ class Build(columns: Map[Long, Attribute]) {
     case "=" | "<>" | "<" | "<=" | ">" | ">=" => compare(name, parts.head, parts(1))
     case "if" => val Seq(yes, no) = alike(parts.tail); If(parts.head, yes, no)
     case "binary" => Cast(text(parts.head), BinaryType, Some("UTC"), EvalMode.TRY)
-    case "coalesce" | "greatest" | "least" | "nullif" => builtin(name, alike(parts))
+    case "coalesce" | "greatest" | "least" => builtin(name, alike(parts))
+    // Spark's own computes what it names twice in a place of its own, in which the variable of a cell is not known.
+    case "nullif" => val Seq(value, other) = alike(parts); If(EqualTo(value, other), Literal(null, value.dataType), value)
     case "try_add" | "try_subtract" | "try_multiply" | "try_divide" | "try_mod" => builtin(name, alike(parts))
     // INVARIANT: a policy never raises an error. Spark's own functions may, where a number does not fit.
     case "floor" | "ceil" if parts.head.dataType == DoubleType => If(wholly(parts.head), Silent(builtin(name, parts)), Literal(null, LongType))

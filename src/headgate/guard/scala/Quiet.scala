@@ -87,7 +87,14 @@ class Quiet(hidden: Set[Long], numbers: Numbers) {
     case a: Attribute => hidden(numbers(a.exprId))
     case OuterReference(a) => hidden(numbers(a.exprId))
     case aggregate: AggregateExpression if fuses(aggregate.aggregateFunction) => false
+    case subquery: SubqueryExpression => subquery.children.exists(sees) || given(subquery).exists(a => hidden(numbers(a.exprId)))
     case other => other.children.exists(sees)
+  }
+
+  /** What a subquery gives out; of EXISTS it is only whether there is a row. */
+  private def given(subquery: SubqueryExpression): Seq[Attribute] = subquery match {
+    case _: Exists => Nil
+    case other => other.plan.output
   }
 
   private def safe(one: Expression): Boolean = one match {
