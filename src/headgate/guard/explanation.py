@@ -105,6 +105,8 @@ def explain_sql(guard: Guard, spark: SparkSession, user: str, sql: str) -> Expla
         return _explained(guard, sql, Outcome(user, False, (words.removeprefix(_REFUSED),)))
     except Py4JJavaError as error:
         kind = error.java_exception.getClass().getSimpleName()
+        if kind == "SqlScriptingException":  # as Spark 4.0 says it
+            raise _no_script() from error
         raise InputError(f"Spark makes no query of this: {kind}", hint="give a single SELECT") from error
     hook = attach(spark)
     described = str(hook.describe(guarded._jsparkSession, plan))
@@ -137,8 +139,12 @@ def _analysed(guarded: SparkSession, sql: str) -> Any:
             raise InputError("this is explained already", hint="leave EXPLAIN out")
         case "CompoundBody":
             # INVARIANT: nothing runs. Spark would run a script to find out what it gives.
-            raise InputError("a script is not explained as a whole", hint="give one of its queries")
+            raise _no_script()
     return state.executePlan(parsed, jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()).analyzed()
+
+
+def _no_script() -> InputError:
+    return InputError("a script is not explained as a whole", hint="give one of its queries")
 
 
 def _hint(words: str, guard: Guard) -> str | None:
