@@ -8,13 +8,16 @@ from typing import Any, NamedTuple
 
 import pytest
 import tpcds
-from guarded import policy
+from guarded import policy, refused
 from pyspark.sql import SparkSession
 from tpcds import Answer
 
 from headgate.guard import explain, session
 
 SCALE = 0.01
+ONLY_MASKED = 41
+"""The query that shows nothing but a column which the second set masks: of such an answer nothing may be seen."""
+
 ALL_QUERIES = [
     pytest.param(number, marks=() if number in tpcds.SHORT else pytest.mark.long) for number in range(1, 100)
 ]
@@ -61,6 +64,10 @@ def test_nothing_withheld_changes_nothing(store, number) -> None:
 
 @pytest.mark.parametrize("number", ALL_QUERIES)
 def test_what_is_withheld_is_as_if_prepared_by_hand(store, number) -> None:
+    if number == ONLY_MASKED:
+        with refused("no output column is allowed"):
+            store.answer("closed", number)
+        return
     assert store.answer("closed", number).same_as(store.answer("by hand", number))
 
 
