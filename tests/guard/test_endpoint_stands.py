@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from endpoints import BOB, answer_of, answers_to, running_endpoint
+from requests_by_hand import BY_HAND
 
 TRIED = [
     "repeat('a', 200000 + id) RLIKE '^(a|b)*c'",
@@ -65,10 +66,50 @@ answer.append(outcome(lambda: list(reattached)))
 first.cancel()
 """
 
+# Python reads types as JSON, and makes an object of each of these.
+TYPES = (
+    BY_HAND
+    + """
+MANY = '{"type": "struct", "fields": [' + ", ".join(["{}"] * 1000000) + "]}"
+def read(plan):
+    plan.root.read.data_source.format = "parquet"
+    plan.root.read.data_source.schema = MANY
+def made(plan):
+    plan.root.local_relation.schema = MANY
+answer = [both(read), both(made)]
+columns = ", ".join(f'{{"name": "c{i}", "type": "long", "nullable": true, "metadata": {{}}}}' for i in range(3000))
+def wide(plan):
+    plan.root.local_relation.schema = f'{{"type": "struct", "fields": [{columns}]}}'
+answer.append(outcome(lambda: analysed(wide)))
+"""
+)
+
+# What is refused for its type has been looked at by Python; and what is refused for the number of them, has not.
+TYPES_AT_ONCE = (
+    BY_HAND
+    + """
+import threading
+LONG = '{"type": "struct", "fields": [' + ", ".join(["{}"] * 250000) + '], "class": "java.util.Timer", "type": "udt"}'
+def read(plan):
+    plan.root.read.data_source.format = "parquet"
+    plan.root.read.data_source.schema = LONG
+told = []
+def ask(act):
+    told.append(outcome(lambda: act(read)))
+held = [threading.Thread(target=ask, args=[act]) for act in [analysed, executed] * 15]
+for one in held:
+    one.start()
+for one in held:
+    one.join()
+answer = told
+"""
+)
+
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     programs = {"overflows": OVERFLOWS.replace("CONDITIONS", repr(TRIED + OTHERS)), "used again": USED_AGAIN}
+    programs |= {"types": TYPES, "types at once": TYPES_AT_ONCE}
     # Newer versions of Spark remember for a while which ids were there, and take none of them again.
     config = {"spark.connect.session.inactiveOperations.cacheExpiration": "1ms"}
     with running_endpoint(tmp_path_factory.mktemp("stands"), {"queries": 2, "analyses": 2}, config) as endpoint:
@@ -93,3 +134,17 @@ def test_an_id_of_what_still_runs_is_not_used_again(answers) -> None:
     assert ended == "done"
     assert "OPERATION_ALREADY_EXISTS" in listed
     assert reattached == "done"
+
+
+def test_a_type_that_is_very_long_is_not_looked_at(answers) -> None:
+    read, made, wide = answer_of(answers, "types")
+    for told in (*read, *made):
+        assert "longer than 1 MB" in told
+    assert wide == "done"
+
+
+def test_types_are_looked_at_for_as_many_requests_as_a_user_may_have(answers) -> None:
+    """Decisions for everybody wait for what Python is busy with."""
+    told = answer_of(answers, "types at once")
+    assert any("2 plans of yours are being analysed" in one for one in told)
+    assert any("2 queries of yours are running" in one for one in told)
