@@ -135,6 +135,14 @@ def test_no_place_brings_an_error_to_a_value_that_may_be_used_and_not_seen(world
     world.session("ann", UNSEEN + DEPARTMENTS).sql(CASTS[form]).collect()
 
 
+@pytest.mark.parametrize("pattern", ["^(a|.)*c", "^(.)*c"])
+def test_no_value_that_may_be_used_and_not_seen_takes_the_stack(world, pattern) -> None:
+    """For a long text Java's matcher takes all of it, which is no exception, and tells as much."""
+    text = "repeat('a\U0001f600', if(name = 'Cid', 200000, 1))"
+    ann = world.session("ann", UNSEEN)
+    assert rows(ann.sql(f"SELECT id FROM emp WHERE NOT {text} RLIKE '{pattern}'")) == [(1,), (2,), (4,), (5,)]
+
+
 def test_no_operation_of_a_frame_does_either(world) -> None:
     ann = world.session("ann", UNSEEN + DEPARTMENTS)
     emp, dept, cast = ann.table("emp"), ann.table("dept"), expr("CAST(name AS int)")

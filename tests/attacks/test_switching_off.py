@@ -115,6 +115,46 @@ def test_a_pattern_of_names_that_might_take_for_ever_is_refused(world, command) 
         world.session("ann", OWN).sql(command).collect()
 
 
+def _divided(ann, how: str, number: int):
+    table = ann.table("emp")
+    return {
+        "range": lambda: ann.range(0, 1, 1, number),
+        "in SQL": lambda: ann.sql(f"SELECT * FROM range(0, 1, 1, {number})"),
+        "rows": lambda: table.repartition(number),
+        "fewer": lambda: table.coalesce(number),
+        "by a column": lambda: table.repartition(number, "id"),
+        "by order": lambda: table.repartitionByRange(number, "id"),
+        "by a hint": lambda: ann.sql(f"SELECT /*+ REPARTITION({number}) */ * FROM emp"),
+        "balanced": lambda: ann.sql(f"SELECT /*+ REBALANCE({number}, id) */ * FROM emp"),
+        "in a subquery": lambda: ann.sql(f"SELECT (SELECT max(id) FROM range(0, 1, 1, {number})) AS x"),
+    }[how]()
+
+
+DIVISIONS = ("range", "in SQL", "rows", "fewer", "by a column", "by order", "by a hint", "balanced", "in a subquery")
+
+
+@pytest.mark.parametrize("how", DIVISIONS)
+def test_rows_are_not_divided_into_any_number_of_partitions(world, how) -> None:
+    """Way in 20: a task for each of them is made by the one scheduler, in the driver's memory."""
+    ann = world.session("ann", OWN)
+    with refused("partitions are more than may be asked for"):
+        _divided(ann, how, 100_001)._jdf.queryExecution().optimizedPlan()
+    assert _divided(ann, how, 3).count() >= 1
+    _divided(ann, how, 100_000)._jdf.queryExecution().optimizedPlan()
+
+
+def test_a_setting_does_not_either(world) -> None:
+    ann = world.session("ann", OWN)
+    key = "spark.sql.shuffle.partitions"
+    ann.conf.set(key, "100001")
+    with refused("may be 100000 at most"):
+        ann.table("emp").groupBy("dept").count().collect()
+    ann.conf.set(key, "7")
+    assert ann.table("emp").groupBy("dept").count().collect()
+    ann.conf.unset(key)
+    assert ann.table("emp").groupBy("dept").count().collect()
+
+
 def test_nothing_is_put_in_place_of_words_of_a_query(world) -> None:
     """Way in 19: the parser would put in the environment, properties and settings, before there is a plan."""
     ann = world.session("ann", OWN)

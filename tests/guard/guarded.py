@@ -38,6 +38,7 @@ def start_spark(warehouse: Path) -> SparkSession:
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.warehouse.dir", str(warehouse))
+        .config("spark.executor.killOnFatalError.depth", "0")  # a task without stack fails, and not all of us
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # many small plans
         .config("spark.driver.host", "127.0.0.1")

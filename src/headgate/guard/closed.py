@@ -20,7 +20,9 @@ from headgate.guard.vocabulary import (
     FUNCTIONS,
     GOVERNED,
     HANDING_OVER,
+    MOST_PARTITIONS,
     NODES,
+    NUMBERS_OF_PARTITIONS,
     SINKS,
     STREAM_START,
     WRITES,
@@ -42,7 +44,9 @@ def objections(
     """Everything in a plan that is not on the lists, as messages."""
     check = _Check(description, user, objects, catalog, settings)
     for key, value in description.settings.items():
-        if not setting_allowed(key, value):
+        if key in NUMBERS_OF_PARTITIONS and not setting_allowed(key, value):
+            yield f"the setting `{key}` may be {MOST_PARTITIONS} at most; set it to less"
+        elif not setting_allowed(key, value):
             yield f"the setting `{key}` may not be changed; reset it, or ask an administrator to set it for all"
     for node in description.nodes:
         yield from check.node(node)
@@ -69,6 +73,11 @@ class _Check:
         self.administrator = user.id in settings.administrators
 
     def node(self, node: Node) -> Iterator[str]:
+        if "divided" in node.facts:
+            yield (
+                f"`{node.facts['divided']}` partitions are more than may be asked for; "
+                f"divide the rows into {MOST_PARTITIONS} at most"
+            )
         if node.name in COMMANDS:
             yield from self._command(node)
         elif node.name in ADMINISTRATORS_ONLY:

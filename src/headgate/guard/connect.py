@@ -42,6 +42,10 @@ _MODELS = {
 }
 """How much each session keeps of its user's models, in memory and in files; no user can change it."""
 
+_LASTING = {"spark.executor.killOnFatalError.depth": "0"}
+"""A task that takes all of the stack, or of the memory, fails its query. Spark would end the task's process with it,
+which has the tasks of all users in it, and with a local master the endpoint."""
+
 
 class ConnectEndpoint:
     """A running endpoint."""
@@ -138,7 +142,7 @@ def _started(port: int, host: str, config: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.appName("headgate").config("spark.ui.enabled", "false")
     # Nothing stops a loop of a script that runs no query: `BEGIN l: LOOP ITERATE l; END LOOP; END`.
     builder = builder.config("spark.sql.scripting.enabled", "false")
-    for key, value in {**_MODELS, **_loopback(config), **config}.items():
+    for key, value in {**_MODELS, **_LASTING, **_loopback(config), **config}.items():
         builder = builder.config(key, value)
     return (
         builder.config("spark.driver.extraClassPath", str(ensure_jar()))

@@ -5,6 +5,7 @@ The lists are closed. What is not on one of them is refused, never passed on bec
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 
 from headgate.model.expression.nodes import AGGREGATES
@@ -282,10 +283,20 @@ _CHOICES = {
 }
 
 
+MOST_PARTITIONS = 100_000
+"""For each partition Spark's scheduler, which is one for all users, makes a task in the driver's memory."""
+
+NUMBERS_OF_PARTITIONS = frozenset(
+    ("spark.sql.shuffle.partitions", "spark.sql.streaming.internal.stateStore.partitions")
+)
+
+
 def setting_allowed(key: str, value: str | None) -> bool:
     """Whether a user may change this setting, to this value where one is given."""
     if value is not None and key in _CHOICES:
         return value in _CHOICES[key]
+    if value and key in NUMBERS_OF_PARTITIONS:  # without a value, Spark's own default holds
+        return re.fullmatch(r"\s*[0-9]{1,9}\s*", value) is not None and int(value) <= MOST_PARTITIONS
     return key in SETTINGS
 
 

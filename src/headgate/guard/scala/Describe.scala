@@ -39,11 +39,24 @@ class Describe(numbers: Numbers) {
     result.set[ArrayNode]("out", array(plan.output.map(note)))
     if (plan.isStreaming) result.put("streaming", true)
     details(plan, result)
+    divided(plan).filter(_ > MANY).foreach(result.put("divided", _))
     val children = json.arrayNode()
     plan.children.foreach(child => children.add(node(child)))
     if (!children.isEmpty) result.set[ArrayNode]("children", children)
     result
   }
+
+  /** Into how many partitions a query itself says that rows are divided. Within reason that is left out, as constants are. */
+  private def divided(plan: LogicalPlan): Option[Int] = plan match {
+    case range: Range => range.numSlices
+    case one: Repartition => Some(one.numPartitions)
+    case one: RepartitionByExpression => one.optNumPartitions
+    case one: RebalancePartitions => one.optNumPartitions
+    case _ => None
+  }
+
+  /** As `MOST_PARTITIONS` of `vocabulary.py` has it. */
+  private val MANY = 100000
 
   private def details(plan: LogicalPlan, result: ObjectNode): Unit = plan match {
     case p: Project => result.set[ArrayNode]("list", expressions(p.projectList))

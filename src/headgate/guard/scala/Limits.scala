@@ -58,7 +58,8 @@ object Limits {
 
   /** Why a query is not let in now, if it is not. What is let in counts before Spark knows of it, until its call is `known`.
     *
-    * INVARIANT: what is counted are Spark's executions. Clients choose the ids of operations, and may use one in many sessions.
+    * INVARIANT: what is counted are Spark's executions. Clients choose the ids of operations, and may use one in many sessions;
+    * but one that was let go of and goes on has its id for as long, or else it would be counted once with the next.
     */
   def admit(call: AnyRef, user: String, request: ExecutePlanRequest): Option[String] = {
     if (running(user).size >= most.queries) begun.asScala.filter(_.userId == user).flatMap(threads).foreach(_.join(ENDING))
@@ -68,7 +69,8 @@ object Limits {
   private def counted(call: AnyRef, user: String, request: ExecutePlanRequest): Option[String] = synchronized {
     val asked = ExecuteKey(user, request.getSessionId, request.getOperationId)
     val running = this.running(user)
-    if (!running(asked) && running.size >= most.queries) Some(s"${most.queries} queries of yours are running, which is as many as are allowed; wait for one to end, or stop one")
+    if (lingers(asked)) Some("a query of yours with this id still runs, though it was let go of; take a new id, or none")
+    else if (!again(asked) && number(running) >= most.queries) Some(s"${most.queries} queries of yours are running, which is as many as are allowed; wait for one to end, or stop one")
     else if (startsStream(request) && Sessions.streams(Some(user)).size >= most.streams)
       Some(s"${most.streams} streams of yours are running, which is as many as are allowed; stop one")
     else {
@@ -76,6 +78,17 @@ object Limits {
       None
     }
   }
+
+  /** Whether a query runs, or may be about to, of which Spark does not know any more, or not yet. */
+  private def lingers(asked: ExecuteKey): Boolean =
+    (admitted.containsValue(asked) || (begun.contains(asked) && threads(asked).nonEmpty)) && !listed(asked)
+
+  /** Whether Spark knows a query of this id, and so begins no other. It may be let go of meanwhile, but not many times. */
+  private def again(asked: ExecuteKey): Boolean = listed(asked) && threads(asked).size <= 1
+
+  private def listed(asked: ExecuteKey): Boolean = SparkConnectService.executionManager.getExecuteHolder(asked).nonEmpty
+
+  private def number(running: Set[ExecuteKey]): Int = running.size.max(running.groupBy(_.operationId).values.map(one => threads(one.head).size).sum)
 
   /** Whatever became of a query that was let in, from now on Spark knows. */
   def known(call: AnyRef): Unit = Option(admitted.get(call)).foreach { key =>

@@ -4,7 +4,7 @@ import java.util.concurrent.ConcurrentHashMap
 import java.util.regex.Pattern
 import scala.util.control.NonFatal
 
-import org.apache.spark.TaskKilledException
+import org.apache.spark.{SparkRuntimeException, TaskKilledException}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -101,7 +101,11 @@ object Patterns {
     StaticInvoke(Patterns.getClass, text.dataType, "matched", arguments, propagateNull = true, returnNullable = text.nullable)
   }
 
-  /** The text, after as long as matching it takes. Whatever is wrong with the pattern, Spark says it afterwards. */
+  /** The text, after as long as matching it takes. Whatever is wrong with the pattern, Spark says it afterwards.
+    *
+    * INVARIANT: what took the whole stack is not matched again. Spark takes that for the end of the process that it happened
+    * in, and nothing silences it; this is an error like any other.
+    */
   def matched(text: UTF8String, pattern: UTF8String, from: Int, mode: Int, flags: Int, escape: Int): UTF8String = {
     try {
       val matcher = compile(pattern.toString, mode, flags, escape.toChar).matcher(new Interruptible(text.toString))
@@ -109,9 +113,15 @@ object Patterns {
       if (mode == WHOLE) matcher.matches() else while (matcher.find() && mode == EVERY) {}
     } catch {
       case stopped: TaskKilledException => throw stopped
-      case NonFatal(_) | _: StackOverflowError =>
+      case NonFatal(_) =>
+      case _: StackOverflowError => throw tooDeep
     }
     text
+  }
+
+  private def tooDeep: SparkRuntimeException = {
+    val why = "it goes deeper than the stack, in itself or with so long a text"
+    new SparkRuntimeException("INVALID_PARAMETER_VALUE.PATTERN", Map("parameter" -> "the pattern", "functionName" -> "a match", "value" -> why))
   }
 
   private def compile(pattern: String, mode: Int, flags: Int, escape: Char): Pattern = {

@@ -10,13 +10,14 @@ import org.apache.spark.sql.types.DataType
 /** The value of an expression, NULL where it raises an error.
   *
   * Spark's own `TryEval` does not hold: the optimiser moves it into branches, and common subexpressions are taken out
-  * of it. This one is a kind the optimiser does not know, and into which generated code does not look.
+  * of it. This one is a kind the optimiser does not know, and into which generated code does not look. A value that is so
+  * long that a pattern takes the whole stack for it would tell of itself as well.
   */
 case class Silent(child: Expression) extends Expression with CodegenFallback {
   override def children: Seq[Expression] = Seq(child)
   override def dataType: DataType = child.dataType
   override def nullable: Boolean = true
-  override def eval(input: InternalRow): Any = try child.eval(input) catch { case _: Exception => null }
+  override def eval(input: InternalRow): Any = try child.eval(input) catch { case _: Exception | _: StackOverflowError => null }
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): Silent = copy(child = newChildren.head)
 }
 

@@ -11,12 +11,17 @@ import org.apache.spark.sql.types.StringType
 object Types {
   /** Why types that are written in texts, or the classes they name, must not be read, if they must not. */
   private[sql] def refusal(session: SparkSession, texts: Seq[String], classes: Seq[String]): Option[String] =
-    if (classes.isEmpty && !texts.exists(_.trim.startsWith("{"))) None else {
+    if (classes.isEmpty && !texts.exists(_.trim.startsWith("{"))) None
+    else if ((texts ++ classes).map(_.length.toLong).sum > LONGEST) Some("the schemas that are written there are longer than 1 MB; write them as `a INT, b STRING`")
+    else {
       val json = JsonNodeFactory.instance.objectNode().put("kind", "types")
       json.set[ArrayNode]("texts", Reading.texts(texts))
       json.set[ArrayNode]("classes", Reading.texts(classes))
       Hook.beforehand(session, json.toString)
     }
+
+  /** How many characters of types are looked at: Python makes objects of them, and holds up all other decisions meanwhile. */
+  private val LONGEST = 1 << 20
 
   /** Looks at the type that a function is given: a text that stands there, and not one that is computed. */
   def check(session: SparkSession, function: UnresolvedFunction): Unit = {

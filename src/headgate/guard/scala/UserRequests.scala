@@ -24,16 +24,26 @@ class UserRequests[Request, Response](
 
   override def onMessage(message: Request): Unit = if (!holds()) turnAway() else bound(message.asInstanceOf[Message]) match {
     case Right(config: ConfigRequest) => DoorSettings.refusal(config).fold(super.onMessage(config.asInstanceOf[Request]))(refuse)
-    case Right(analyse: AnalyzePlanRequest) => Limits.analyse(user).fold(admitted(analyse))(why => refuse(s"refused by the guard: $why"))
+    case Right(analyse: AnalyzePlanRequest) => counted(analyse).orElse(strange(analyse)).fold(admitted(analyse))(refused)
     case Right(execute: ExecutePlanRequest) =>
       own.operation = Limits.name(user, execute.getSessionId, execute.getOperationId)
-      ConnectGuard.unwritable(user, execute).orElse(Limits.admit(this, user, execute))
-        .fold(super.onMessage(execute.asInstanceOf[Request]))(why => refuse(s"refused by the guard: $why"))
+      Limits.admit(this, user, execute).orElse(strange(execute)).orElse(ConnectGuard.unwritable(user, execute))
+        .fold(super.onMessage(execute.asInstanceOf[Request]))(refused)
     case Right(reattach: ReattachExecuteRequest) =>
       own.operation = Limits.name(user, reattach.getSessionId, reattach.getOperationId)
       super.onMessage(reattach.asInstanceOf[Request])
-    case Right(changed) => super.onMessage(changed.asInstanceOf[Request])
+    case Right(changed) => strange(changed).fold(super.onMessage(changed.asInstanceOf[Request]))(refused)
     case Left(why) => refuse(why)
+  }
+
+  /** INVARIANT: what has Python look at something, or Spark, counts before it does. Plans can be as large as a message. */
+  private def strange(message: Message): Option[String] = ConnectGuard.strangeType(user, message)
+
+  /** Why a plan is not analysed now, if it is not. What is let in counts until its call is over. */
+  private def counted(request: AnalyzePlanRequest): Option[String] = {
+    val why = Limits.analyse(user)
+    analyses = why.isEmpty
+    why
   }
 
   /** Here the service analyses a plan that is asked about; what is executed has a thread of its own. A closure cannot call
@@ -62,7 +72,6 @@ class UserRequests[Request, Response](
   }
 
   private def admitted(request: AnalyzePlanRequest): Unit = {
-    analyses = true
     own.operation = s"headgate-${UUID.randomUUID()}"
     if (request.hasExplain && !ConnectGuard.administers(user)) answer(request) else super.onMessage(request.asInstanceOf[Request])
   }
@@ -82,6 +91,8 @@ class UserRequests[Request, Response](
     case other => s"refused by the guard: the plan cannot be explained (${other.getClass.getSimpleName})"
   }
 
+  private def refused(why: String): Unit = refuse(s"refused by the guard: $why")
+
   private def refuse(why: String): Unit = {
     closed = true
     call.close(Status.PERMISSION_DENIED.withDescription(why), new Metadata())
@@ -100,7 +111,7 @@ class UserRequests[Request, Response](
     else if (!ConnectGuard.kinds(kind)) Left(ConnectGuard.notAllowed(kind))
     else ConnectGuard.forbidden(message) match {
       case Some(why) => Left(s"refused by the guard: $why")
-      case None => named(message, field).flatMap(one => ConnectGuard.strangeType(user, one).map(why => s"refused by the guard: $why").toLeft(one))
+      case None => named(message, field)
     }
   }
 
