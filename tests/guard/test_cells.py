@@ -50,7 +50,7 @@ def test_a_column_that_may_be_seen_everywhere_and_used_in_some_rows(world) -> No
 
 @pytest.mark.parametrize("more", ["", " WHERE 1 / id > 0"])
 def test_a_condition_that_names_its_own_cell_twice(world, more) -> None:
-    where = "\"nullif(salary, 60) > 50 AND coalesce(salary, 0) < 90\""
+    where = '"nullif(salary, 60) > 50 AND coalesce(salary, 0) < 90"'
     high = policy("high", f"object: {{tables: [emp], attributes: [salary], where: {where}}}, allow: [read]")
     found = ask(world, FREE + high, f"SELECT id, salary FROM emp{more}")
     assert found == [(1, None), (2, None), (3, None), (4, 70), (5, None)]

@@ -106,8 +106,11 @@ object Releases {
     else try {
       val rows = Hook.collect(session, atoms(leaf, questions, seen))
       if (rows.length > MOST_ATOMS) Some("make too many different parts to compare")
-      else if (Hook.compare(binding.guard, letter(questions, rows))) Some(s"together tell of fewer than $need rows")
-      else None
+      else Hook.compare(binding.guard, letter(questions, rows)) match {
+        case "" => None
+        case "too many steps" => Some("are too much to compare")
+        case _ => Some(s"together tell of fewer than $need rows")
+      }
     } catch { case error: Exception => Some(s"could not be compared (${error.getClass.getSimpleName})") }
 
   /** What the decision point is asked: rows by their classes, which are numbered for each question. */
