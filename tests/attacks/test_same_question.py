@@ -60,6 +60,88 @@ def test_a_condition_that_moves_is_never_the_same_question(team, form) -> None:
         ann.sql("SELECT sum(salary) FROM team").collect()
 
 
+MANY = "FROM range(1, 1001, 1, 200)"
+EQUAL = "FROM VALUES ('a' COLLATE UTF8_LCASE), ('A' COLLATE UTF8_LCASE) v(c)"
+ARRIVING = {
+    "the last of equals": f"id <> IF((SELECT max_by(id, 0) {MANY}) < 500, 30, -1)",
+    "the most frequent": f"id <> IF((SELECT mode(id) {MANY}) < 500, 30, -1)",
+    "a sum of doubles": f"id <> IF((SELECT sum(id / 7D) {MANY}) < 71500, 30, -1)",
+    "a mean, which is a sum of doubles": f"id <> IF((SELECT avg(id) {MANY}) < 500, 30, -1)",
+    "a sum that has no room on the way": "id <> IF((SELECT try_sum(id) FROM range(9)) IS NULL, 30, -1)",
+    "the larger of equals": f"id <> IF((SELECT ascii(max(c)) {EQUAL}) = 65, 30, -1)",
+    "the larger of two zeros": "id <> IF((SELECT string(max(x)) FROM VALUES (0D), (-0D) v(x)) = '0.0', 30, -1)",
+    "one of equal values": f"id <> IF((SELECT max(ascii(c)) FROM (SELECT DISTINCT c {EQUAL})) = 65, 30, -1)",
+    "one of equal keys": f"id <> IF((SELECT max(ascii(c)) FROM (SELECT c {EQUAL} GROUP BY c)) = 65, 30, -1)",
+}
+"""What Spark makes of rows in the order in which they arrive from other executors."""
+
+
+@pytest.mark.parametrize("form", ARRIVING)
+def test_a_condition_that_depends_on_the_order_of_rows_is_never_the_same_question(team, form) -> None:
+    ann = asking(team)
+    query = f"SELECT sum(salary) FROM team WHERE {ARRIVING[form]}"
+    assert len(rows(ann.sql(query))) == 1
+    with refused(APART):
+        ann.sql(query).collect()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT sum(salary) FROM team JOIN (SELECT max_by(id, 0) AS m {MANY}) ON id <> IF(m < 500, 30, -1)",
+        f"SELECT id <> IF((SELECT max_by(id, 0) {MANY}) < 500, 30, -1), sum(salary) FROM team GROUP BY 1",
+        "SELECT id <> (SELECT IF(now() < TIMESTAMP'2020-01-01', -1, 30)), sum(salary) FROM team GROUP BY 1",
+    ],
+    ids=["joined", "key", "key by the time"],
+)
+def test_neither_are_joins_and_keys_that_do(team, query) -> None:
+    ann = asking(team)
+    assert len(rows(ann.sql(query))) == 1
+    with refused(APART):
+        ann.sql(query).collect()
+
+
+IN_ANY_ORDER = [
+    "max(id)",
+    "min(string(id))",
+    "count(*)",
+    "count_if(id > 2)",
+    "bool_or(id > 2)",
+    "bit_xor(id)",
+    "sum(id)",
+]
+IN_ANY_ORDER += [
+    "sum(decimal(id))",
+    "avg(decimal(id))",
+    "approx_count_distinct(id)",
+    "max(CASE WHEN id > 2 THEN id END)",
+]
+
+
+@pytest.mark.parametrize("aggregate", IN_ANY_ORDER)
+def test_what_does_not_depend_on_the_order_of_rows_is_the_same_question(team, aggregate) -> None:
+    ann = asking(team)
+    query = f"SELECT sum(salary) FROM team WHERE string(id) <> string((SELECT {aggregate} FROM range(5))) || '!'"
+    assert rows(ann.sql(query)) == rows(ann.sql(query)) == [(TOTAL,)]
+
+
+@pytest.mark.parametrize("aggregate", ["sum(double(salary))", "avg(salary)", "sum(salary) / max(double(salary))"])
+def test_what_is_told_itself_may_be_a_sum_of_doubles(team, aggregate) -> None:
+    ann = asking(team)
+    for _ in range(2):
+        assert len(rows(ann.sql(f"SELECT {aggregate} FROM team WHERE id >= 0"))) == 1
+    assert (
+        len(
+            rows(
+                ann.sql(
+                    f"SELECT {aggregate} FROM team WHERE id >= 0 HAVING {aggregate} > (SELECT avg(id) FROM range(3))"
+                )
+            )
+        )
+        == 1
+    )
+
+
 CHOSEN = {
     "limit": "(SELECT * FROM team LIMIT 20)",
     "place": "(SELECT * FROM team ORDER BY dept OFFSET 5)",

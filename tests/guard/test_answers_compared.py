@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import random
 from itertools import product
+from time import process_time
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.guard.differencing import COUNTED, EXTREME, OUTSIDE, SUMMED, Atom, compare, kinds_of, reveals
+from headgate.guard import differencing
+from headgate.guard.differencing import (
+    COUNTED,
+    EXTREME,
+    OUTSIDE,
+    SUMMED,
+    TOO_FEW,
+    TOO_MANY_STEPS,
+    Atom,
+    compare,
+    kinds_of,
+    reveals,
+)
 
 ANSWERS, CLASSES = 3, 2
 FACTORS = np.array(list(product(range(-3, 4), repeat=ANSWERS * CLASSES)))
@@ -153,3 +167,28 @@ def test_a_function_that_is_not_known_is_taken_for_everything() -> None:
     assert compare(letter | {"kinds": [[COUNTED], [COUNTED]]})
     assert not compare(letter | {"kinds": [[SUMMED], [EXTREME]]})
     assert not compare(letter | {"kinds": [[SUMMED], [COUNTED]]})
+
+
+def letter_of(atoms: list[Atom]) -> dict[str, list[list[object]]]:
+    """What `compare` is asked about sums."""
+    kinds: list[list[object]] = [[SUMMED] for _ in atoms[0].classes]
+    parts: list[list[object]] = [[*one.classes, one.size, one.unread] for one in atoms]
+    return {"kinds": kinds, "atoms": parts, "needs": [list(one.needs) for one in atoms]}
+
+
+def test_comparing_ends_and_what_takes_longer_is_not_told() -> None:
+    """Groups of five by three hashes: each question alone is harmless, and reducing their rows takes hours."""
+    numbers = random.Random(7)
+    atoms = [atom(tuple(numbers.randrange(1500) for _ in range(3)), 5) for _ in range(6000)]
+    began_at = process_time()
+    assert compare(letter_of([*atoms, atom((0, 0, OUTSIDE), 1)])) == TOO_MANY_STEPS
+    assert process_time() - began_at < 20
+    assert not compare(letter_of(atoms)), "parts that are all large enough need no comparing"
+
+
+def test_groups_by_several_keys_take_few_steps(monkeypatch) -> None:
+    """A total, a hundred departments and a hundred sites; of each department two people are at some of the sites."""
+    monkeypatch.setattr(differencing, "MOST_STEPS", 200_000)
+    atoms = [atom((0, *one), 2 if sum(one) % 10 == 0 else 9) for one in product(range(100), range(100))]
+    assert not compare(letter_of(atoms))
+    assert compare(letter_of([*atoms, atom((0, OUTSIDE, OUTSIDE), 4)])) == TOO_FEW

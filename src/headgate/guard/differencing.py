@@ -37,8 +37,17 @@ _EXTREMES_OF = frozenset(("min", "max"))
 _PRIME = (1 << 127) - 1
 """Row reduction modulo a prime this large is that of rationals."""
 
-_Vector = dict[tuple[int, int], int]
-_Column = tuple[tuple[int, int], ...]
+MOST_STEPS = 2_000_000
+"""How many entries row reduction may look at for one question, a second or two. A total beside groups by two keys of a
+hundred values each takes a tenth of it."""
+
+TOO_FEW, TOO_MANY_STEPS = "too few", "too many steps"
+"""Why a question is refused: it tells too much beside the others, or it would take too long to find out."""
+
+_Place = tuple[int, int]
+"""A class of an answer."""
+_Vector = dict[_Place, int]
+_Column = tuple[_Place, ...]
 
 
 def kinds_of(privilege: str) -> list[str]:
@@ -49,8 +58,8 @@ def kinds_of(privilege: str) -> list[str]:
     return [SUMMED] if privilege in _SUMMED_BY else [EXTREME] if privilege in _EXTREMES_OF else everything
 
 
-def compare(letter: Mapping[str, Any]) -> bool:
-    """Whether the hook's questions, with the atoms that it found, tell too much together."""
+def compare(letter: Mapping[str, Any]) -> str:
+    """Why the hook's questions, with the atoms that it found, may not all be answered, or nothing."""
     atoms = [
         Atom(tuple(classes), size, tuple(needs), hidden)
         for (*classes, size, hidden), needs in zip(letter["atoms"], letter["needs"], strict=True)
@@ -59,9 +68,31 @@ def compare(letter: Mapping[str, Any]) -> bool:
         kind: [place for place, found in enumerate(letter["kinds"]) if kind in found]
         for kind in (SUMMED, COUNTED, EXTREME)
     }
-    return any(reveals(atoms, summed=places[one]) for one in (SUMMED, COUNTED)) or reveals(
-        atoms, extremes=places[EXTREME]
-    )
+    shown = _shown(atoms)
+    if _pinned(shown, places[EXTREME]):
+        return TOO_FEW
+    steps = _Steps()
+    try:
+        told = any(_subtracted(shown, places[one], steps) for one in (SUMMED, COUNTED))
+    except _TooManyStepsError:
+        return TOO_MANY_STEPS
+    return TOO_FEW if told else ""
+
+
+class _TooManyStepsError(Exception):
+    """Row reduction was given up."""
+
+
+class _Steps:
+    """How far row reduction may still go. INVARIANT: comparing ends; Spark stops waiting for it, but not the thread."""
+
+    def __init__(self) -> None:
+        self._left = MOST_STEPS
+
+    def take(self, number: int) -> None:
+        self._left -= number
+        if self._left < 0:
+            raise _TooManyStepsError
 
 
 @dataclass(frozen=True)
@@ -96,7 +127,7 @@ def reveals(atoms: Sequence[Atom], *, summed: Sequence[int] = (), extremes: Sequ
     True
     """
     shown = _shown(atoms)
-    return _subtracted(shown, summed) or _pinned(shown, extremes)
+    return _pinned(shown, extremes) or _subtracted(shown, summed, _Steps())
 
 
 def _shown(atoms: Iterable[Atom]) -> list[Atom]:
@@ -119,18 +150,18 @@ def _shown(atoms: Iterable[Atom]) -> list[Atom]:
     ]
 
 
-def _subtracted(atoms: Iterable[Atom], answers: Sequence[int]) -> bool:
+def _subtracted(atoms: Iterable[Atom], answers: Sequence[int], steps: _Steps) -> bool:
     merged = _merged(atoms, answers)
-    basis: dict[tuple[int, int], _Vector] = {}
-    for vector, enough in merged:
+    if all(enough for _, enough in merged):
+        return False
+    span = _Span(steps)
+    for column, enough in merged:
         if enough:
-            rest = _reduced(vector, basis)
-            if rest:
-                basis[min(rest)] = _scaled(rest, min(rest))
-    return any(_reduced(vector, basis) for vector, enough in merged if not enough)
+            span.add(column)
+    return any(span.left_of(column) for column, enough in merged if not enough)
 
 
-def _merged(atoms: Iterable[Atom], answers: Sequence[int]) -> list[tuple[_Vector, bool]]:
+def _merged(atoms: Iterable[Atom], answers: Sequence[int]) -> list[tuple[_Column, bool]]:
     """Each atom as a column of the matrix with a row for every class, and whether it has as many rows as it needs."""
     sizes: Counter[_Column] = Counter()
     needs: Counter[_Column] = Counter()
@@ -138,7 +169,7 @@ def _merged(atoms: Iterable[Atom], answers: Sequence[int]) -> list[tuple[_Vector
         column = _column(atom, answers)
         sizes[column] += atom.unread
         needs[column] = max(needs[column], atom.need(answers))
-    return [(dict.fromkeys(column, 1), size >= needs[column]) for column, size in sizes.items()]
+    return [(column, size >= needs[column]) for column, size in sizes.items()]
 
 
 def _column(atom: Atom, answers: Iterable[int]) -> _Column:
@@ -146,25 +177,64 @@ def _column(atom: Atom, answers: Iterable[int]) -> _Column:
     return tuple((answer, atom.classes[answer]) for answer in answers if atom.classes[answer] != OUTSIDE)
 
 
-def _reduced(vector: Mapping[tuple[int, int], int], basis: Mapping[tuple[int, int], _Vector]) -> _Vector:
-    """What is left of a column without what the basis spans."""
-    rest = dict(vector)
-    # A vector of the basis has no place before its pivot: what was taken out does not come back.
-    while left := [one for one in rest if one in basis]:
-        pivot = min(left)
-        factor = rest[pivot]
-        for place, value in basis[pivot].items():
-            changed = (rest.get(place, 0) - factor * value) % _PRIME
-            if changed:
-                rest[place] = changed
+class _Span:
+    """What columns span, by a basis in which every column has one place, its pivot, that no other has.
+
+    So a column is reduced by as many of them as it has places. And where there are many columns and few classes, as of
+    groups by several keys, those of the basis are short: beside their pivots they have places that are no pivots yet.
+    """
+
+    def __init__(self, steps: _Steps) -> None:
+        self._steps = steps
+        self._rests: dict[_Place, _Vector] = {}
+        """By pivot, at which there is a one, what a column of the basis has elsewhere."""
+        self._having: dict[_Place, set[_Place]] = {}
+        """In which of these a place is."""
+
+    def left_of(self, column: _Column) -> _Vector:
+        """What is left of a column without what is spanned."""
+        left: _Vector = {}
+        for place in column:
+            rest = self._rests.get(place)
+            if rest is None:
+                self._add_to(left, {place: 1}, 1)
             else:
-                del rest[place]
-    return rest
+                self._add_to(left, rest, -1)
+        return left
 
+    def add(self, column: _Column) -> None:
+        left = self.left_of(column)
+        if not left:
+            return
+        # Whatever place is taken, the span is the same; that which the fewest have is the least work.
+        pivot = min(left, key=lambda place: (len(self._having.get(place, ())), place))
+        inverse = pow(left.pop(pivot), -1, _PRIME)
+        new = {place: value * inverse % _PRIME for place, value in left.items()}
+        for other in self._having.pop(pivot, ()):
+            self._take_out(pivot, other, new)
+        self._rests[pivot] = new
+        self._note(pivot, new)
 
-def _scaled(vector: _Vector, pivot: tuple[int, int]) -> _Vector:
-    inverse = pow(vector[pivot], -1, _PRIME)
-    return {place: value * inverse % _PRIME for place, value in vector.items()}
+    def _take_out(self, pivot: _Place, other: _Place, new: _Vector) -> None:
+        rest = self._rests[other]
+        self._add_to(rest, new, -rest.pop(pivot))
+        for place in new:
+            if place not in rest:
+                self._having[place].discard(other)
+        self._note(other, (place for place in new if place in rest))
+
+    def _note(self, pivot: _Place, places: Iterable[_Place]) -> None:
+        for place in places:
+            self._having.setdefault(place, set()).add(pivot)
+
+    def _add_to(self, vector: _Vector, other: _Vector, factor: int) -> None:
+        self._steps.take(1 + len(other))
+        for place, value in other.items():
+            changed = (vector.get(place, 0) + factor * value) % _PRIME
+            if changed:
+                vector[place] = changed
+            else:
+                vector.pop(place, None)
 
 
 def _pinned(atoms: Iterable[Atom], answers: Sequence[int]) -> bool:

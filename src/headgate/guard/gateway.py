@@ -57,8 +57,8 @@ class DecisionPoint:
         return _guards[guard].explanation(_unpacked(self._letters.pop(letter)))
 
     def compare(self, letter: str) -> str:
-        """`too much` if answers together tell of too few rows, else nothing."""
-        return "too much" if compare(json.loads(_unpacked(self._letters.pop(letter)))) else ""
+        """Why answers may not all be given, or nothing."""
+        return compare(json.loads(_unpacked(self._letters.pop(letter))))
 
     def beforehand(self, guard: str, user: str, letter: str) -> str:
         """Why a source must not be resolved for a user, or nothing."""

@@ -6,7 +6,6 @@ enough, counts as given in part; whether a value that is there was of any use to
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from headgate.guard.compliance import Access
@@ -73,13 +72,11 @@ class _Judging:
 
     def rows(self) -> Iterator[tuple[tuple[str, str, str, bool], Given]]:
         """Tables whose rows are counted, or of which no column is named."""
-        counted: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for leaf, node, column in self.purposes.counted:
-            counted[leaf].append((node, column))
+        counted = self.purposes.counted.leaves
         named = {use.node for use in self.purposes.uses}
         for leaf, access in self.accesses.items():
             if leaf in counted:
-                nothing = any(column in self.recipe.nulled.get(node, ()) for node, column in counted[leaf])
+                nothing = any(node in self.recipe.nulled for node in counted[leaf])
                 yield (access.table, ALL_ROWS, "count", True), self._of_rows(access, counted=True, nothing=nothing)
             elif leaf not in named:
                 yield (access.table, ALL_ROWS, ASSIST, False), self._of_rows(access, counted=False)

@@ -39,19 +39,15 @@ class GroupSizes:
             else:
                 self._groups(access, cover, {use.at}, access.names[use.column], use.privilege, read)
 
-    def of_rows(self, access: Access, places: Sequence[tuple[int, int]], covers: Sequence[Cover]) -> None:
-        """For aggregates that count rows without naming a column, by their nodes and what they make."""
+    def of_rows(self, access: Access, nodes: Sequence[int], covers: Sequence[Cover], *, filtered: bool) -> None:
+        """For aggregates that count rows without naming a column; `filtered` if one of them takes some rows only."""
         cover = any_cell(covers)
         if cover.need is None:
             return
         read = any_cover([access.cover(column, READ) for column in access.names])
-        if not read.always and any(self._filtered(node, column) for node, column in places):
+        if not read.always and filtered:
             self._not_direct(f"counting rows of `{access.table}`")
-        self._groups(access, cover, {node for node, _ in places}, "*", "count", read)
-
-    def _filtered(self, node: int, column: int) -> bool:
-        """Whether an aggregate that makes a column takes some rows of its groups only."""
-        return any(one.where for made in self._nodes[node].list if made.column == column for one in made.walk())
+        self._groups(access, cover, set(nodes), "*", "count", read)
 
     def _not_direct(self, what: str) -> None:
         # INVARIANT: `sum(if(id = 30, x, 0))` is about one row, however many there are in its group.

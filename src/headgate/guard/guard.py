@@ -301,7 +301,6 @@ class Guard:
         uses: dict[int, list[Use]] = {}
         for use in (*purposes.uses, *purposes.idle):
             uses.setdefault(use.node, []).append(use)
-        counted = {leaf for leaf, _, _ in purposes.counted}
         for node in description.nodes:
             table = self._table_of(node)
             if table is not None:
@@ -313,7 +312,7 @@ class Guard:
                         description.names,
                         description.types,
                         uses.get(node.id, []),
-                        node.id in counted,
+                        node.id in purposes.counted.leaves,
                         chosen(node, self.objects) if node.name in GOVERNED else (),
                         user,
                         environment,

@@ -65,7 +65,7 @@ def _lacking(judged: Judged, wide: bool) -> Iterator[tuple[Access, int, str]]:
         known = access is not None and use.column in access.names
         if access is not None and known and not fully_covered(access, use, judged.description):
             yield access, use.column, READ if wide else use.privilege
-    counted = {leaf for leaf, _, _ in judged.purposes.counted}
+    counted = judged.purposes.counted.leaves
     named = {use.node for use in judged.purposes.uses}
     for leaf, access in judged.accesses.items():
         presence = leaf in counted or leaf not in named

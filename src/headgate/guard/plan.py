@@ -5,12 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, SupportsIndex
 
 from headgate.errors import ParseError
 
 LIBRARIES = ("org.apache.spark.ml.", "org.apache.spark.mllib.", "org.apache.spark.sql.ml.", "org.graphframes.")
 """Functions that Spark's own libraries put into plans; their classes are on the server, not the user's."""
+
+
+class Columns(tuple[int, ...]):
+    """Columns that are found by their number without looking at all of them, as wide plans ask for each of them."""
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        # The first of equal columns, as a tuple would find it.
+        return {column: len(self) - back for back, column in enumerate(reversed(self), 1)}
+
+    def __contains__(self, column: object) -> bool:
+        return column in self._places
+
+    def index(self, column: Any, /, *bounds: SupportsIndex) -> int:
+        return super().index(column, *bounds) if bounds else self._places[column]
 
 
 @dataclass(slots=True)
@@ -54,7 +70,7 @@ class Node:
 
     id: int
     name: str
-    out: tuple[int, ...]
+    out: Columns
     children: tuple[Node, ...]
     facts: dict[str, Any]
     list: tuple[Expression, ...] = ()
@@ -62,10 +78,15 @@ class Node:
     keys: tuple[Expression, ...] = ()
     lists: tuple[tuple[Expression, ...], ...] = ()
     rest: tuple[Expression, ...] = ()
-    made: tuple[int, ...] = ()
+    made: Columns = field(default_factory=Columns)
     streaming: bool = False
     parent: Node | None = field(default=None, repr=False)
     host: Node | None = field(default=None, repr=False)
+    makers: dict[int, Expression] = field(init=False, repr=False)
+    """What the list makes columns of, by their numbers."""
+
+    def __post_init__(self) -> None:
+        self.makers = {one.column: one.of[0] for one in reversed(self.list) if one.kind == "alias"}
 
     @property
     def expressions(self) -> Iterator[Expression]:
@@ -126,7 +147,7 @@ class _Reader:
         found = Node(
             raw["id"],
             raw["node"],
-            tuple(raw["out"]),
+            Columns(raw["out"]),
             tuple(self.node(child) for child in raw.get("children", ())),
             raw,
             self._all(raw.get("list", ())),
@@ -134,7 +155,7 @@ class _Reader:
             self._all(raw.get("keys", ())),
             tuple(self._all(one) for one in raw.get("lists", ())),
             self._all(raw.get("expressions", ())) + self._all(raw.get("generator", ())),
-            tuple(raw.get("made", ())),
+            Columns(raw.get("made", ())),
             raw.get("streaming", False),
         )
         for child in found.children:

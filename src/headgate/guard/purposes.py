@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from headgate.errors import InputError
-from headgate.guard.counted import counted_rows
+from headgate.guard.counted import Counted, counted_rows
 from headgate.guard.lineage import beside, definitions_of, packed_side, sources
 from headgate.guard.plan import Description, Expression, Node
 from headgate.guard.use import IDLE, Use, computed, moved, whole_column
@@ -39,13 +39,12 @@ MOST_STEPS = 3_000_000
 
 @dataclass(frozen=True, slots=True)
 class Purposes:
-    """All uses of all leaves; `counted` are the aggregates that count the rows of a leaf without naming a column, and
-    `idle` the columns that are computed with for nothing."""
+    """All uses of all leaves; `counted` are rows that are counted without naming a column of theirs, and `idle` the
+    columns that are computed with for nothing."""
 
     root: Node
     uses: tuple[Use, ...]
-    counted: tuple[tuple[int, int, int], ...]
-    """(leaf, aggregate node, output column)."""
+    counted: Counted
     idle: tuple[Use, ...] = ()
 
 
@@ -103,7 +102,7 @@ class Analysis:
         while self.stack:
             self._follow(self.stack.pop())
         wanted, idle = ([use for use in self.uses if use.idle is kind] for kind in (False, True))
-        return Purposes(root, tuple(wanted), tuple(counted_rows(self.description, self.definitions)), tuple(idle))
+        return Purposes(root, tuple(wanted), counted_rows(self.description, self.definitions), tuple(idle))
 
     def origins(self, node: Node, columns: Iterable[int]) -> set[tuple[int, int]]:
         """The columns of tables and views that these columns of a node are made of, each with its leaf."""
@@ -170,10 +169,9 @@ class Analysis:
         if node.name == "View":
             # A view is an object too: what is wanted of it is noted, and goes on to the tables behind it.
             self.uses.append(whole_column(want))
-        for made in node.list:
-            if made.column == want.column and made.kind == "alias":
-                self._expression(made.of[0], node, want)
-                return
+        if want.column in node.makers:
+            self._expression(node.makers[want.column], node, want)
+            return
         if want.column in node.made:
             self._expression(node.rest[0], node, computed(want, plain=False, direct=False))
             return

@@ -19,7 +19,7 @@ class Recipe:
     """Columns of leaves that may not be read in every row, and that the plan, as far as it is known, does not use."""
     masks: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     removed: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
-    nulled: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    nulled: dict[int, list[int]] = field(default_factory=dict)
     carry: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
     groups: dict[int, list[dict[str, str]]] = field(default_factory=lambda: defaultdict(list))
     releases: list[dict[str, Any]] = field(default_factory=list)

@@ -78,9 +78,7 @@ class _Writer:
         self.looked_at = list(looked_at(description, accesses))
         self.raw = {place for one in self.looked_at for place in one.below}
         """What policies on views look at, and so has to get as far as these."""
-        self.counted: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for leaf, node, column in purposes.counted:
-            self.counted[leaf].append((node, column))
+        self.counted = purposes.counted
 
     # One leaf.
 
@@ -92,7 +90,9 @@ class _Writer:
         covers = [self._cover(access, use) for uses in by_column.values() for use in uses]
         if not covers:
             covers = [access.cover(column, ASSIST) for column in access.names]
-            covers += [access.cover(column, "count") for column in access.names if self.counted[access.leaf.id]]
+            covers += [
+                access.cover(column, "count") for column in access.names if access.leaf.id in self.counted.leaves
+            ]
         if all(one.never for one in covers):
             self.recipe.refusals.append(f"no use of `{access.table}` is allowed" + self._why(access, by_column))
             return
@@ -164,16 +164,15 @@ class _Writer:
 
     def _count_rows(self, access: Access) -> Term | None:
         """Rows are counted where at least one cell is covered for `count`."""
-        places = self.counted[access.leaf.id]
-        if not places:
+        nodes = self.counted.leaves.get(access.leaf.id)
+        if nodes is None:
             return None
         covers = [access.cover(column, "count") for column in access.names]
         if all(one.never for one in covers):
-            for node, column in places:
-                self.recipe.nulled[node].append(column)
+            self.recipe.nulled.update((node, self.counted.columns[node]) for node in nodes)
             self.recipe.withheld.append(f"rows of `{access.table}` may not be counted")
             return None
-        self.sizes.of_rows(access, places, covers)
+        self.sizes.of_rows(access, nodes, covers, filtered=not self.counted.filtered.isdisjoint(nodes))
         return rows_of_any(covers)
 
     # One column.

@@ -26,8 +26,8 @@ import org.apache.spark.unsafe.types.UTF8String
   *
   * Asked by the digest of a description first, it answers with what it decided last time, or with nothing. A description
   * comes in parts, of which all but the last get no answer. What is decided is put on record if the plan `runs`. `explain`
-  * says in words what is decided on a description whose parts were all sent, `compare` whether answers tell too much
-  * together, and `beforehand` why something must not even be resolved, or be asked for.
+  * says in words what is decided on a description whose parts were all sent, `compare` why answers may not all be
+  * given, and `beforehand` why something must not even be resolved, or be asked for.
   */
 trait DecisionPoint {
   def recall(guard: String, digest: String, runs: Boolean): String
@@ -223,11 +223,12 @@ object Hook {
     SQLExecution.withNewExecutionId(execution)(execution.executedPlan.executeCollectPublic())
   }
 
-  private[headgate] def compare(guard: String, letter: String): Boolean = {
+  /** Why answers may not all be given, or nothing. */
+  private[headgate] def compare(guard: String, letter: String): String = {
     val decisions = point.getOrElse(throw refused("the decision point is not there"))
     val number = UUID.randomUUID().toString
     send(decisions, guard, number, letter.getBytes(StandardCharsets.UTF_8))
-    decisions.compare(number).nonEmpty
+    decisions.compare(number)
   }
 
   /** Why a source must not be resolved in a session, if it must not. INVARIANT: what cannot be told is not resolved. */

@@ -9,7 +9,8 @@ import org.apache.spark.connect.proto.ExecutePlanResponse
 /** The progress of a stream as its user gets it: which batches brought rows, when, and how many.
   *
   * What Spark reports counts and places what was read, hidden rows and their files included, and how long that took. A
-  * batch in which everything was hidden is none to the user, so batches are counted anew.
+  * batch in which everything was hidden is none to the user, so batches are counted anew. INVARIANT: so is one of which it
+  * is not known: rows that are written to files are not counted, and Spark says -1 of a batch that ran.
   */
 object Progress {
   private val json = new ObjectMapper()
@@ -32,7 +33,7 @@ object Progress {
   def scrubbed(response: ExecutePlanResponse): ExecutePlanResponse = {
     val changed = response.toBuilder
     val progress = changed.getStreamingQueryCommandResultBuilder.getRecentProgressBuilder
-    val brought = progress.getRecentProgressJsonList.asScala.map(json.readTree).filter(_.path("sink").path("numOutputRows").asLong(0) != 0)
+    val brought = progress.getRecentProgressJsonList.asScala.map(json.readTree).filter(_.path("sink").path("numOutputRows").asLong(0) > 0)
     val shown = brought.zipWithIndex.map { case (one, number) =>
       val entry = json.createObjectNode()
       kept.foreach(key => entry.set[ObjectNode](key, one.path(key)))

@@ -106,8 +106,11 @@ object Releases {
     else try {
       val rows = Hook.collect(session, atoms(leaf, questions, seen))
       if (rows.length > MOST_ATOMS) Some("make too many different parts to compare")
-      else if (Hook.compare(binding.guard, letter(questions, rows))) Some(s"together tell of fewer than $need rows")
-      else None
+      else Hook.compare(binding.guard, letter(questions, rows)) match {
+        case "" => None
+        case "too many steps" => Some("are too much to compare")
+        case _ => Some(s"together tell of fewer than $need rows")
+      }
     } catch { case error: Exception => Some(s"could not be compared (${error.getClass.getSimpleName})") }
 
   /** What the decision point is asked: rows by their classes, which are numbered for each question. */
@@ -153,7 +156,7 @@ object Releases {
   private def question(session: SparkSession, node: LogicalPlan, leaf: LogicalPlan, release: JsonNode, recipe: JsonNode, numbers: Numbers): Question = {
     val kinds = release.get("kinds").elements().asScala.map(_.asText).toSet
     val steady = node match {
-      case aggregate: Aggregate => Steady.is(aggregate.child) && aggregate.groupingExpressions.forall(Steady.is)
+      case aggregate: Aggregate => Steady.is(aggregate.child) && aggregate.groupingExpressions.forall(Steady.throughout)
       case _ => false
     }
     val form = node match {
@@ -165,7 +168,7 @@ object Releases {
     val read = Extent.of(leaf)
     val extent = if (leaf.isStreaming) read.ofAllBatches else Some(read)
     form match {
-      case Some((keys, where)) if keys.forall(exact) && (keys ++ where).forall(comparable) && extent.isDefined && (!leaf.isStreaming || (keys ++ where).forall(Steady.settled)) =>
+      case Some((keys, where)) if keys.forall(key => Steady.exact(key.dataType)) && (keys ++ where).forall(comparable) && extent.isDefined && (!leaf.isStreaming || (keys ++ where).forall(Steady.settled)) =>
         val (cells, rows, need) = covered(leaf, recipe.get("guards").path(release.get("leaf").asText), release.get("key").asText, numbers)
         val settings = if ((keys ++ where).forall(Steady.settled)) Map.empty[String, String] else Steady.settings(session, ordered = false)
         Question((where.map(cells) ++ rows).map(named).toSet, keys.map(cells).map(named).toSet, kinds, leaf.isStreaming, named(need), extent.get, settings)
@@ -205,13 +208,6 @@ object Releases {
     case named: With =>
       val parts = named.defs.map(part => part.id -> part.child).toMap
       named.child.transform { case reference: CommonExpressionRef => parts.getOrElse(reference.id, reference) }
-  }
-
-  /** Whether equal values of a key are one value, so that classes can be numbered by them. */
-  private def exact(key: Expression): Boolean = key.dataType match {
-    case BooleanType | ByteType | ShortType | IntegerType | LongType | DateType | TimestampType | TimestampNTZType => true
-    case _: DecimalType => true
-    case text => text == StringType
   }
 
   /** Whether an expression is about nothing but the row it is put to. */

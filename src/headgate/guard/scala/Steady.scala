@@ -3,11 +3,13 @@ package org.apache.spark.sql.headgate
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.{ExternalRDD, LogicalRDD}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
+import org.apache.spark.sql.types._
 
 /** Whether the same words are about the same rows whenever they are asked, and under which settings.
   *
@@ -20,7 +22,53 @@ object Steady {
   /** Whether an expression says the same of the same row at any time; plans of subqueries are not entered. */
   def is(one: Expression): Boolean = one.deterministic && !one.exists {
     case _: UserDefinedExpression => true
+    case one: AggregateFunction => !inAnyOrder(one)
     case other => moving.exists(Names.of(other).startsWith)
+  }
+
+  /** The same, with the plans of subqueries. */
+  def throughout(one: Expression): Boolean = is(one) && plansOf(one).forall(is)
+
+  /** Whether an aggregate function gives the same in whatever order rows come.
+    *
+    * They come from other executors as these are done, in another order each time. `max_by` takes the last of those that
+    * are equal, and doubles are rounded on the way; Spark adds up doubles for the mean of integers as well.
+    */
+  private def inAnyOrder(function: AggregateFunction): Boolean = function match {
+    case named: RuntimeReplaceableAggregate => named.replacement match { case one: AggregateFunction => inAnyOrder(one); case _ => false }
+    case _: Count | _: HyperLogLogPlusPlus | _: BitAndAgg | _: BitOrAgg | _: BitXorAgg => true
+    case least: Min => exact(least.child.dataType)
+    case largest: Max => exact(largest.child.dataType)
+    case sum: Sum => summed(sum, sum.child.dataType)
+    // No table has as many of these as it would take to round their sum.
+    case mean: Average => mean.child.dataType == ByteType || mean.child.dataType == ShortType || (mean.child.dataType.isInstanceOf[DecimalType] && summed(mean, mean.child.dataType))
+    case _ => false
+  }
+
+  /** Whether a sum is the same in any order, or an error. One that is tried is NULL where there is no room on the way. */
+  private def summed(sum: AggregateFunction, of: DataType): Boolean = {
+    // In what the mode stands is not the same in all versions of Spark.
+    val modes = sum.productIterator.drop(1).flatMap { case context: scala.Product => context.productIterator; case mode => Iterator(mode) }.toSet
+    of match {
+      case ByteType | ShortType | IntegerType | LongType => modes(EvalMode.ANSI) || modes(EvalMode.LEGACY)
+      case _: DecimalType => modes(EvalMode.ANSI)
+      case _ => false
+    }
+  }
+
+  /** Whether equal values are one value. Texts that are equal by a collation are not, nor are zeros with a sign. */
+  def exact(kind: DataType): Boolean = kind match {
+    case BooleanType | ByteType | ShortType | IntegerType | LongType | DateType | TimestampType | TimestampNTZType => true
+    case _: DecimalType => true
+    case text => text == StringType
+  }
+
+  /** Whether it makes no difference which of equal values stands for a group: Spark makes one of zeros before. */
+  private def grouped(kind: DataType): Boolean = kind match {
+    case FloatType | DoubleType | BinaryType | NullType | _: AnsiIntervalType => true
+    case row: StructType => row.forall(field => grouped(field.dataType))
+    case list: ArrayType => grouped(list.elementType)
+    case other => exact(other)
   }
 
   /** Whether a leaf holds rows that a program of the user's makes whenever they are asked for: other ones each time. */
@@ -35,7 +83,9 @@ object Steady {
 
   /** Operators that do not choose among rows by an order that Spark makes, and leaves that do not grow as streams go on. */
   private def kind(plan: LogicalPlan): Boolean = plan match {
-    case _: Project | _: Filter | _: Aggregate | _: Join | _: LateralJoin | _: Union | _: SetOperation | _: Distinct | _: Expand | _: Generate => true
+    case groups: Aggregate => groups.groupingExpressions.forall(key => grouped(key.dataType))
+    case _: SetOperation | _: Distinct => plan.output.forall(column => grouped(column.dataType))
+    case _: Project | _: Filter | _: Join | _: LateralJoin | _: Union | _: Expand | _: Generate => true
     case _: SubqueryAlias | _: View | _: ResolvedHint | _: Sort | _: RepartitionOperation | _: WithCTE | _: CTERelationDef | _: CTERelationRef => true
     case _: LocalRelation | _: OneRowRelation | _: Range | _: LogicalRDD => true
     case _: LogicalRelation | _: HiveTableRelation | _: DataSourceV2Relation | _: DataSourceV2ScanRelation => true
@@ -43,7 +93,9 @@ object Steady {
   }
 
   private def within(plan: LogicalPlan): Seq[LogicalPlan] =
-    plan.children ++ plan.expressions.flatMap(_.collect { case one: SubqueryExpression => one.plan })
+    plan.children ++ plan.expressions.flatMap(plansOf)
+
+  private def plansOf(one: Expression): Seq[LogicalPlan] = one.collect { case query: SubqueryExpression => query.plan }
 
   private val moving = Seq("Current", "Now", "LocalTimestamp")
 
