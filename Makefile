@@ -15,10 +15,10 @@ test: setup  ## exactly what CI runs: style, types, tests
 	$(BIN)/ruff check --no-cache .  # its cache forgets that a moved module changes how others sort their imports
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 --dist loadfile -m "not long"
+	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not long"
 
 test-long: setup  ## the tests that take minutes
-	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 --dist loadfile -m long
+	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m long
 
 SPARK ?= 4.0.0
 OTHER := .venv/spark-$(SPARK)
@@ -28,7 +28,7 @@ test-spark: setup  ## the tests that need Spark, on another version of it: make 
 		&& $(BIN)/uv pip install -q --python $(OTHER)/bin/python pyspark==$(SPARK) \
 		&& $(BIN)/uv pip install -q --python $(OTHER)/bin/python --no-deps --no-build-isolation -e .)
 	# Early versions leave sockets to the collector, which warns of it.
-	$(OTHER)/bin/pytest -n 2 --dist loadfile -m "not long" -W default tests/spark tests/guard tests/attacks
+	$(OTHER)/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not long" -W default tests/spark tests/guard tests/attacks
 
 check: test
 

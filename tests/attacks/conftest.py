@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "guard"))
 
-from guarded import World, start_spark
+from guarded import World, start_spark, the_world
 from live_files import LINES
 
 
@@ -22,7 +22,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture(scope="session")
 def world(spark, tmp_path_factory: pytest.TempPathFactory) -> World:
-    return World(spark, tmp_path_factory.mktemp("tables"))
+    return the_world(spark, lambda: tmp_path_factory.mktemp("tables"))
 
 
 @pytest.fixture

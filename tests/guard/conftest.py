@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "spark"))  # a cluster is started as for the engine
 
 from endpoints import Endpoint, running_endpoint
-from guarded import ROOT, World, start_spark
+from guarded import ROOT, World, start_spark, the_world
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +24,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture(scope="session")
 def world(spark, tmp_path_factory: pytest.TempPathFactory) -> World:
     """The tables that most tests ask about."""
-    return World(spark, tmp_path_factory.mktemp("tables"))
+    return the_world(spark, lambda: tmp_path_factory.mktemp("tables"))
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,16 @@ class World:
 
     def session(self, user: str, policies: str | None, **options: Any) -> SparkSession:
         return session(user, self.guard(policies, **options), self.spark)
+
+
+_worlds: list[World] = []
+
+
+def the_world(spark: SparkSession, folder: Callable[[], Path]) -> World:
+    """The world of this process, whichever folder of tests asks: a table can only lie in one place."""
+    if not _worlds:
+        _worlds.append(World(spark, folder()))
+    return _worlds[0]
 
 
 def as_spark_finds(given: SparkSession) -> SparkSession:

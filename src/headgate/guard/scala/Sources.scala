@@ -18,6 +18,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** What the leaves of a plan read, and what its commands touch. */
 object Sources {
+  /** Spark 4.0 says of a function of the catalog what it is made of without being asked for more. */
+  private val bodiesAreShown = org.apache.spark.SPARK_VERSION.startsWith("4.0")
+
   def describe(leaf: LogicalPlan, result: ObjectNode): Unit = leaf match {
     case relation: LogicalRelation =>
       relation.catalogTable.foreach(table(_, result))
@@ -122,7 +125,7 @@ object Sources {
       val partition = describe.productIterator.exists { case spec: Map[_, _] => spec.nonEmpty; case _ => false }
       result.put("extended", describe.isExtended).put("partition", partition)
     // What the words say of one of Spark's own is in its manual, of another what it is made of.
-    case describe: DescribeFunctionCommand => result.put("body", describe.isExtended && describe.info.getSource != "built-in")
+    case describe: DescribeFunctionCommand => result.put("body", (describe.isExtended || bodiesAreShown) && describe.info.getSource != "built-in")
     case describe: DescribeFunction => result.put("body", describe.isExtended)
     case show: ShowColumnsCommand => result.put("name", show.tableName.unquotedString)
     case write: InsertIntoHadoopFsRelationCommand =>
