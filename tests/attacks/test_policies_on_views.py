@@ -70,6 +70,17 @@ def test_a_view_over_a_view(world, few) -> None:
     world.spark.sql("DROP VIEW fewer")
 
 
+def test_what_a_policy_looks_at_goes_no_further_than_the_view(world) -> None:
+    """Whatever was not seen of a query that could fail: what nothing uses of the view is not there."""
+    world.spark.sql("CREATE OR REPLACE VIEW few AS SELECT id, name, dept, concat(dept, '!') AS place FROM emp")
+    policies = FEW + NOT_B.replace("dept = 'B'", "place = 'B!'")
+    frame = world.session("ann", NAMES + policies, tables=TABLES).sql("SELECT id, name FROM few WHERE 1 / id > 0")
+    plan = frame._jdf.queryExecution().normalized().toString()
+    assert [name for name in ("dept", "place") if f"null AS {name}#" in plan] == ["dept", "place"]
+    assert rows(frame) == HIDDEN
+    world.spark.sql("DROP VIEW few")
+
+
 def test_a_policy_looks_at_what_the_view_computes(world) -> None:
     world.spark.sql("CREATE OR REPLACE VIEW few AS SELECT id, name, concat(dept, '!') AS place FROM emp")
     policies = FEW + NOT_B.replace("dept = 'B'", "place = 'B!'")

@@ -24,10 +24,8 @@ class LookedAt:
     """What the conditions of the policies on one view look at."""
 
     view: Access
-    columns: frozenset[int]
-    """Of the view itself."""
     below: frozenset[Place]
-    """Of what it is made of."""
+    """Columns of what the view is made of."""
 
 
 def looked_at(description: Description, accesses: Mapping[int, Access]) -> Iterator[LookedAt]:
@@ -37,7 +35,7 @@ def looked_at(description: Description, accesses: Mapping[int, Access]) -> Itera
             columns = frozenset(_columns([one.where, one.need] for one in access.covers.values()))
             if columns:
                 below = Analysis(description).origins(access.leaf, columns)
-                yield LookedAt(access, columns, frozenset(one for one in below if one[0] in accesses))
+                yield LookedAt(access, frozenset(one for one in below if one[0] in accesses))
 
 
 def _columns(term: Any) -> Iterator[int]:

@@ -125,11 +125,12 @@ class _Writer:
                 yield [column, call("fit", NULL, {"column": column})]
 
     def _no_further(self, access: Access, used: Set[int]) -> Iterator[list[Any]]:
-        """Columns that got as far as a view for its policies' sake; what is used of it sees to itself."""
+        """Columns of a view that nothing uses, where some got as far as that for its policies' sake."""
         for one in self.looked_at:
             if one.view is access and not all(column in self.accesses[leaf].open for leaf, column in one.below):
-                for column in sorted(one.columns - used):
-                    yield [column, call("fit", NULL, {"column": column})]
+                yield from (
+                    [column, call("fit", NULL, {"column": column})] for column in access.leaf.out if column not in used
+                )
 
     def _undecidable(self) -> Iterator[str]:
         """INVARIANT: a policy on a view looks at raw values; where policies on its tables take these away, nobody knows
