@@ -60,7 +60,8 @@ def measure(
     there are more, and of all of them, for as long as it is not certain that they are below the limit, as many as fit
     into `patience` seconds.
 
-    Whoever comes first after other queries pays for compiling its code, and each kind is as often the first.
+    Whoever comes first after other queries pays for compiling its code, and whoever comes after a run that filled the
+    memory pays for clearing it: each kind is as often the first, and as often right after each of the others.
     """
     found: Runs = {number: {name: [] for name in sessions} for number in texts}
     work: Runs = {number: {name: [] for name in sessions} for number in texts}
@@ -75,8 +76,8 @@ def measure(
         most = max(least, int(patience / len(kinds) / takes))
         rounds = 0
         while rounds < least or (rounds < most and not below_the_limit(found[number])):
-            for turn in range(len(kinds)):  # each kind is as often the first, the second and the last
-                for name in kinds[turn:] + kinds[:turn]:
+            for turn in balanced(kinds):
+                for name in turn:
                     seconds, processor = run_counted(sessions[name], text)
                     found[number][name].append(seconds)
                     work[number][name].append(processor)
@@ -85,8 +86,16 @@ def measure(
             f"{name} {faster_half(own):.3f} s ({faster_half(work[number][name]):.3f})"
             for name, own in found[number].items()
         )
-        print(f"{place} of {len(texts)}: query {number}, {rounds} runs, {shown}", file=sys.stderr, flush=True)
+        told = f"query {number}, {rounds} runs, {slowdown(found[number]):.3f} times as long"
+        print(f"{place} of {len(texts)}: {told}, {shown}", file=sys.stderr, flush=True)
     return found, work
+
+
+def balanced(kinds: list[str]) -> list[list[str]]:
+    """Orders of an even number of kinds: in each place each stands once, and once right after each other one."""
+    count = len(kinds)
+    zigzag = [(place + 1) // 2 if place % 2 else -place // 2 for place in range(count)]
+    return [[kinds[(start + place) % count] for place in zigzag] for start in range(count)]
 
 
 def _clear(spark: SparkSession) -> None:
