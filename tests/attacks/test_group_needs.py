@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 
 import pytest
-from guarded import refused, rows
+from guarded import FREE, policy, refused, rows
 
 CREW = [(number, "ABC"[number % 3], 100 + number, 1000 + number) for number in range(12)]
 CREW += [(12, "D", 4711, 8001), (13, "D", 4712, 8002)]
@@ -192,3 +192,46 @@ def test_rows_without_a_value_count_unless_the_policy_leaves_them_out(world) -> 
         policies = (REST + allowing("sum", 5, "bonus", where)).replace("[crew]", "[paid]")
         ann = world.session("ann", policies, tables=("paid",))
         assert rows(ann.sql("SELECT dept, sum(bonus) FROM paid GROUP BY dept")) == found
+
+
+EVERYBODY = policy("everybody", "object: {tables: [emp], attributes: [salary]}, allow: [avg], min_group: 5")
+
+
+@pytest.mark.parametrize(
+    ("where", "asked"),
+    [
+        ("id = 3", "regr_avgx(1.0D, salary)"),  # salary 100 of row 3, by itself
+        ("dept = 'A'", "stddev_pop(salary)"),  # two rows where five are needed
+    ],
+)
+def test_rows_in_which_compute_is_not_covered_do_not_count(world, where, asked) -> None:
+    some = policy(
+        "some", f'object: {{tables: [emp], attributes: [salary], where: "{where}"}}, allow: [compute], min_group: 5'
+    )
+    assert _asked(world, FREE + EVERYBODY + some, f"SELECT min(id), {asked} FROM emp") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        (
+            "SELECT id, avg(salary) OVER (PARTITION BY dept) AS a FROM emp",
+            {1: 55.0, 2: 55.0, 3: 85.0, 4: 85.0, 5: None},
+        ),
+        ("SELECT id, count(*) OVER () AS n FROM emp", dict.fromkeys(range(1, 6), 5)),
+    ],
+)
+def test_windows_over_what_may_be_read_are_no_groups(world, query, answer) -> None:
+    read = policy("read", "object: {tables: [emp]}, allow: [read], min_group: 2")
+    assert dict(_asked(world, read, query)) == answer
+
+
+def test_windows_do_not_count_rows_that_may_be_counted_in_groups_only(world) -> None:
+    counted = policy("counted", "object: {tables: [emp], attributes: [salary]}, allow: [count], min_group: 2")
+    ids = policy("ids", "object: {tables: [emp], attributes: [id], where: id < 3}, allow: [read]")
+    found = dict(_asked(world, ids + counted, "SELECT id, count(*) OVER () AS n FROM emp"))
+    assert set(found.values()) == {None}
+
+
+def _asked(world, policies: str, query: str):
+    return rows(world.session("ann", policies).sql(query))

@@ -282,12 +282,14 @@ def total(frame):
     return rows(frame.groupBy().sum("salary"))
 
 
+SCHEMA = "id int, salary int, dept string"
+LONG_AGO, FAR = "2001-01-01T00:00:00", "2100-01-01T00:00:00"
 PARTS = {
     "folders": lambda read, path: read.option("basePath", path).parquet(*(f"{path}/dept={one}" for one in "ABC")),
     "pattern": lambda read, path: read.option("basePath", path).parquet(f"{path}/dept=[ABC]"),
-    "names": lambda read, path: read.option("pathGlobFilter", "*[0-9a-f].c000*").parquet(path),
-    "changed before": lambda read, path: read.option("modifiedBefore", "2100-01-01T00:00:00").parquet(path),
-    "changed after": lambda read, path: read.option("modifiedAfter", "2001-01-01T00:00:00").parquet(path),
+    "names": lambda read, path: read.schema(SCHEMA).option("pathGlobFilter", "*[0-9a-f].c000*").parquet(path),
+    "changed before": lambda read, path: read.schema(SCHEMA).option("modifiedBefore", FAR).parquet(path),
+    "changed after": lambda read, path: read.schema(SCHEMA).option("modifiedAfter", LONG_AGO).parquet(path),
     "options of a table": lambda read, path: read.option("pathGlobFilter", "part-0000*").table("parted_team"),
 }
 

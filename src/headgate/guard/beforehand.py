@@ -6,6 +6,7 @@ That happens when somebody only asks for the columns of a frame, and no plan is 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -46,6 +47,8 @@ class Reading:
     schema: bool
     paths: tuple[str, ...]
     options: Mapping[str, str]
+    base: str | None = None
+    """Where the folders begin that are columns, if that is said."""
 
 
 def unresolvable(text: str, objects: Objects, may_choose: MayChoose, user: User, settings: Settings) -> str | None:
@@ -54,14 +57,16 @@ def unresolvable(text: str, objects: Objects, may_choose: MayChoose, user: User,
     if content["kind"] == "functions":
         return next(_unknown(content["names"]), None)
     if content["kind"] == "types":
-        return next(strange_types(content["texts"], content["classes"]), None)
+        return next(strange_types(content["texts"], content["classes"], content["beside"]), None)
     if content["kind"] == "write":
         return next(unwritable_as_asked(content, user, settings), None)
     options = lowered(content["options"])
     if content["kind"] == "table":
         return next(added_to_table(content["name"], options), None)
     paths = (*content["paths"], *json.loads(options.get("paths", "[]")))
-    reading = Reading(content["kind"], content["format"].lower(), content["schema"], paths, options)
+    reading = Reading(
+        content["kind"], content["format"].lower(), content["schema"], paths, options, content.get("base")
+    )
     return next(_objections(reading, objects, may_choose), None)
 
 
@@ -81,6 +86,10 @@ def _objections(reading: Reading, objects: Objects, may_choose: MayChoose) -> It
             strange = {key for key in reading.options if "." in key} - objects.agreed(table)
             yield from (f"the option `{key}` is not allowed for `{table}`" for key in sorted(strange))
             yield from _chosen_by_folder(path, table, objects, may_choose)
+            yield from _chosen_by_name(path, reading, objects)
+            # INVARIANT: Spark goes there to see what it is.
+            if reading.base is not None and _table_at(reading.base, objects) != table:
+                yield f"the `basePath` is not in the folder of `{table}`"
     if reading.kind == "jdbc":
         yield from _database(reading, objects)
     elif reading.kind == "files":
@@ -107,6 +116,21 @@ def _chosen_by_folder(path: str, table: str, objects: Objects, may_choose: MayCh
     for column in keys_of_path(path, table, objects):
         if not may_choose(table, column):
             yield not_chosen(table, column)
+
+
+def _chosen_by_name(path: str, reading: Reading, objects: Objects) -> Iterator[str]:
+    """Whether files of some name or age are there is told by what Spark says of columns if there are none."""
+    if any(_GUESS.search(part) for part in objects.below(path) if part.find("=") <= 0):
+        yield "files may not be chosen by parts of their names; name the folder"
+    choosing = sorted(_CHOOSING & reading.options.keys())
+    if choosing and not reading.schema:
+        yield f"files that are chosen by `{choosing[0]}` need a schema; give it"
+
+
+_CHOOSING = frozenset(("pathglobfilter", "modifiedbefore", "modifiedafter"))
+
+_GUESS = re.compile(r"[\[?{\\]|[^*.][^*]*\*|\*[^*.]")
+"""A pattern that is more than `*` or an ending, such as `*.parquet`."""
 
 
 def _table_at(path: str, objects: Objects) -> str | None:

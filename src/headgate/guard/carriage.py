@@ -28,15 +28,16 @@ class Carriage:
         self._known: dict[tuple[int, int, str], str] = {}
         self._count = 0
 
+    def reaches(self, leaf: Node, root: Node) -> bool:
+        """Whether rows keep what is put beside them from the leaf to the root."""
+        return leaf is root or any(node is root for node in _way(leaf, root))
+
     def to_root(self, leaf: Node, root: Node) -> str | None:
         """The key of a column that gets from the leaf to the root; None where there is no way."""
-        way = list(_way(leaf, root))
-        if not way or (way[-1] is not root and leaf is not root):
+        if not self.reaches(leaf, root):
             return None
-        if leaf is root:
-            way = []
         key = self._key()
-        for node in way:
+        for node in () if leaf is root else _way(leaf, root):
             if node.name in ("Project", "Aggregate"):
                 self._carry[node.id].append(key)
         return key

@@ -72,6 +72,12 @@ class _Check:
         self.settings = settings
         self.administrator = user.id in settings.administrators
 
+    def _into_a_table(self, node: Node) -> Iterator[str]:
+        """INVARIANT: what is in a table is not for its users to choose: by it they choose rows of others."""
+        path = node.facts.get("path")
+        if path and (self.objects.by_path(path) is not None or any(self.objects.inside(path, ""))):
+            yield f"there is a table in `{path}`, which users may not write; write to another folder"
+
     def node(self, node: Node) -> Iterator[str]:
         if "divided" in node.facts:
             yield (
@@ -85,8 +91,10 @@ class _Check:
                 yield "the plan of a running stream shows policies and files; explain its DataFrame instead"
         elif node.name in WRITES:
             yield from unwritable(node, self.user, self.settings)
+            yield from self._into_a_table(node)
         elif node.name == STREAM_START:
             yield from stream_objections(node, self.user, self.settings)
+            yield from self._into_a_table(node)
         elif node.name not in NODES and not _brought_along(node):
             yield f"`{node.name}` is not among the operations that the guard understands"
         elif node.name == "LogicalRDD" and node.streaming:

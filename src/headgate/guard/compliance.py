@@ -9,18 +9,18 @@ from headgate.decision.decide import Decider, Request
 from headgate.decision.guard import Clause, Guard
 from headgate.decision.index import PolicyIndex
 from headgate.guard.cover import NEVER, Cover, all_covers, any_term
-from headgate.guard.lower import Columns, NotLoweredError, Term, call, columns_by_id, lower, masked_term
-from headgate.guard.plan import Node
+from headgate.guard.lower import TRUE, Columns, NotLoweredError, Term, call, columns_by_id, is_text, lower, masked_term
+from headgate.guard.plan import Description, Node
 from headgate.guard.schema import exact_type
 from headgate.guard.use import Use
-from headgate.guard.vocabulary import COMPUTE
+from headgate.guard.vocabulary import COMPUTE, PICKING
 from headgate.model.datatype import DataType
 from headgate.model.duration import Extent
 from headgate.model.expression.nodes import AGGREGATES
 from headgate.model.privilege import ASSIST, READ
 from headgate.model.subject import User
-from headgate.policy.bind import Environment
-from headgate.policy.model import NULL_MASK, Mask, PolicySet
+from headgate.policy.bind import BoundPolicy, Environment, bind
+from headgate.policy.model import NULL_MASK, Mask, Policy, PolicySet
 
 # A plain query has no window, so a policy that asks for one of some size gives it nothing.
 _NO_WINDOW = (Extent(0), Extent(0))
@@ -52,21 +52,43 @@ class Access:
     def cover(self, column: int, privilege: str) -> Cover:
         return self.covers.get((column, privilege), NEVER)
 
-    def mask(self, column: int) -> Mask:
-        """The mask of the deny that withholds the column altogether, else of the subject's first grant."""
-        guard = self.guards.get((column, READ), Guard())
-        denial = next((one for one in guard.denies if one.condition is None), None)
-        return (denial.mask or NULL_MASK) if denial else self.masks.get(column, NULL_MASK)
+    def masks_of(self, column: int, privilege: str = READ) -> tuple[tuple[Term, Mask], ...]:
+        """Which mask stands for a cell that is not covered: that of the first deny that holds, else of the first grant.
+
+        INVARIANT: a deny that cannot be put to Spark holds everywhere, here as in the cover.
+        """
+        found: list[tuple[Term, Mask]] = []
+        for clause in self.denies(column, privilege):
+            holds = _false_if_null(_tried(clause, self.columns))
+            if holds is None or holds is _BROKEN:
+                return (*found, (TRUE, clause.mask or NULL_MASK))
+            found.append((holds, clause.mask or NULL_MASK))
+        return (*found, (TRUE, self.masks.get(column, NULL_MASK)))
+
+    def of_any_group(self, use: Use) -> bool:
+        """Whether a computation is allowed of every cell, in groups of any size."""
+        return all(guard.unconditional for guard in self._guards(use.column, use.privilege))
+
+    def allows(self, column: int, privilege: str) -> tuple[Clause, ...]:
+        """What allows a use of some cells, or of all."""
+        return tuple(dict.fromkeys(one for guard in self._guards(column, privilege) for one in guard.allows))
+
+    def denies(self, column: int, privilege: str) -> tuple[Clause, ...]:
+        """What withholds a use of some cells, or of all."""
+        return tuple(dict.fromkeys(one for guard in self._guards(column, privilege) for one in guard.denies))
+
+    def _guards(self, column: int, privilege: str) -> list[Guard]:
+        """The decisions behind a use: to compute is to use every aggregate."""
+        names = AGGREGATES if privilege == COMPUTE else (privilege,)
+        return [self.guards.get((column, one), Guard()) for one in names]
 
     def hidden(self, column: int, value: Term) -> Term:
-        """What is shown of a cell that is not covered: the mask of whichever deny holds, else of the first grant."""
+        """What is shown of a cell that is not covered."""
         kind = self.types[column]
-        term = self._masked(self.masks.get(column, NULL_MASK), value, kind)
-        guard = self.guards.get((column, READ), Guard())
-        for clause in reversed(guard.denies):
-            mask = self._masked(clause.mask or NULL_MASK, value, kind)
+        choices = [(holds, self._masked(mask, value, kind)) for holds, mask in self.masks_of(column)]
+        term = choices[-1][1]
+        for holds, mask in reversed(choices[:-1]):
             if mask != term:
-                holds = {"type": "boolean", "value": True} if clause.condition is None else _holds(clause, self.columns)
                 term = call("masked", holds, call("fit", mask, value), term)
         return term
 
@@ -75,6 +97,17 @@ class Access:
             return masked_term(mask, value, kind, self.columns)
         except NotLoweredError:
             return masked_term(NULL_MASK, value, kind, self.columns)
+
+
+def cover_of(access: Access, use: Use, description: Description) -> Cover:
+    """The cover that counts for a use.
+
+    A window is not a group, and a first value is one row's, of an order that the user chooses: where a group size is
+    asked for, they count as shown one by one.
+    """
+    cover = access.cover(use.column, use.privilege)
+    single = use.privilege in PICKING or (use.at >= 0 and description.nodes[use.at].name != "Aggregate")
+    return access.cover(use.column, READ) if cover.need is not None and single else cover
 
 
 @dataclass
@@ -130,7 +163,8 @@ class Compliance:
         reads = tuple((name, READ) for name in known.values())
         decided, failed = self._decided(schema.name, (*pairs, *reads), user, environment)
         guards = {(ids[column.lower()], privilege): decided.guards[(column, privilege)] for column, privilege in pairs}
-        columns = columns_by_id(ids, padded)
+        opaque = [one for one in known if not is_text(types[one]) and types[one].partition("(")[0] not in _SCALARS]
+        columns = columns_by_id(ids, padded, opaque)
         covers = {use: _cover(guard, columns) for use, guard in guards.items()}
         for one in leaf.out:
             if (one, COMPUTE) in wanted:
@@ -177,20 +211,26 @@ class Compliance:
         if failed is not None:
             return _Decided(dict.fromkeys(pairs, Guard())), failed
         for (column, privilege), guard in decision.guards.items():
-            known.guards[(column, privilege)] = self._with_joint(guard, user, stream, column, privilege)
+            known.guards[(column, privilege)] = self._with_joint(guard, user, stream, column, privilege, environment)
         known.masks.update(decision.masks)
         return known, None
 
-    def _with_joint(self, guard: Guard, user: User, stream: str, column: str, privilege: str) -> Guard:
+    def _with_joint(
+        self, guard: Guard, user: User, stream: str, column: str, privilege: str, environment: Environment
+    ) -> Guard:
         """A deny over several tables cannot be told from one of them: it withholds all the cells it names."""
         if guard.owned:
             return guard
         denies = [
             Clause(policy.id, None, mask=policy.mask)
             for policy in self._joint_denials.policies_for(user, stream)
-            if privilege in policy.denied and (stream, column) in policy.cells
+            if (stream, column) in policy.cells and privilege in self._bound(policy, user, environment).denies
         ]
         return Guard(guard.allows, (*guard.denies, *denies)) if denies else guard
+
+    def _bound(self, policy: Policy, user: User, environment: Environment) -> BoundPolicy:
+        assert self.decider.policies is not None
+        return bind(policy, user, self.decider.policies.events, self.decider.catalog, environment)
 
 
 _FITTING = {

@@ -80,18 +80,20 @@ def _need_of(cover: Cover) -> Term:
 
 
 def all_covers(covers: Sequence[Cover]) -> Cover:
-    """Where all of these uses are covered, in groups large enough for each."""
+    """Where all of these uses are covered, in groups large enough for each.
+
+    INVARIANT: a row in which one of them is not covered has no need, and so does not count towards the size of a group.
+    """
     if any(one.never for one in covers):
         return NEVER
     conditions = {one.key: one.where for one in covers if one.where is not None}
     terms = list(conditions.values())
     needs = [one.need for one in covers if one.need is not None]
     where = None if not terms else terms[0] if len(terms) == 1 else call("and", *terms)
-    return Cover(
-        where,
-        need=call("greatest", *needs) if len(needs) > 1 else needs[0] if needs else None,
-        largest_need=max(one.largest_need for one in covers),
-    )
+    need = call("greatest", *needs) if len(needs) > 1 else needs[0] if needs else None
+    if need is not None and where is not None:
+        need = call("if", where, need, {"type": "int", "value": None})
+    return Cover(where, need=need, largest_need=max(one.largest_need for one in covers))
 
 
 def where_it_is(cover: Cover, there: Term | None) -> Cover:

@@ -228,7 +228,7 @@ def _done(judged: Judged) -> Iterator[str]:
     for node, places in recipe.removed.items():
         yield f"{len(places)} of the conditions of {judged.description.nodes[node].name} removed"
     for columns in recipe.nulled.values():
-        yield from (f"`{names[column]}` is NULL, as rows may not be counted" for column in columns)
+        yield from (f"`{names[column]}` is NULL: what it is made of may not be used" for column in columns)
     if recipe.groups:
         yield "groups that are too small give no row"
     root = judged.purposes.root

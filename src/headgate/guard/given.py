@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from headgate.guard.compliance import Access
+from headgate.guard.compliance import Access, cover_of
 from headgate.guard.cover import any_cell
 from headgate.guard.outcome import ALL_ROWS, Given, Used
 from headgate.guard.plan import Description
 from headgate.guard.purposes import Purposes
 from headgate.guard.recipe import Recipe
 from headgate.guard.use import Use
-from headgate.guard.vocabulary import COMPUTE
-from headgate.guard.write_recipe import cover_of
-from headgate.model.expression.nodes import AGGREGATES
 from headgate.model.privilege import ASSIST
 
 _ORDER = (Given.NOTHING, Given.PART, Given.ALL)
@@ -37,19 +34,13 @@ def uses_given(
 def fully_covered(access: Access, use: Use, description: Description) -> bool:
     """Whether the policies allow a use of every cell, and of groups of any size."""
     cover = cover_of(access, use, description)
-    return cover.always and (cover.need is None or use.at < 0 or _whatever_the_group(access, use))
+    return cover.always and (cover.need is None or use.at < 0 or access.of_any_group(use))
 
 
 def rows_covered(access: Access, counted: bool) -> bool:
     """Whether the policies allow that all rows of a table are counted, or are known to be there."""
     covers = [access.cover(column, "count" if counted else ASSIST) for column in access.names]
     return any(one.always for one in covers) and not (counted and any_cell(covers).need is not None)
-
-
-def _whatever_the_group(access: Access, use: Use) -> bool:
-    privileges = AGGREGATES if use.privilege == COMPUTE else (use.privilege,)
-    guards = [access.guards.get((use.column, one)) for one in privileges]
-    return all(guard is not None and guard.unconditional for guard in guards)
 
 
 class _Judging:
@@ -76,7 +67,8 @@ class _Judging:
         named = {use.node for use in self.purposes.uses}
         for leaf, access in self.accesses.items():
             if leaf in counted:
-                nothing = any(node in self.recipe.nulled for node in counted[leaf])
+                made = self.purposes.counted.columns
+                nothing = any(set(made[node]) <= {*self.recipe.nulled.get(node, ())} for node in counted[leaf])
                 yield (access.table, ALL_ROWS, "count", True), self._of_rows(access, counted=True, nothing=nothing)
             elif leaf not in named:
                 yield (access.table, ALL_ROWS, ASSIST, False), self._of_rows(access, counted=False)

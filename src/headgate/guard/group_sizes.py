@@ -30,8 +30,8 @@ class GroupSizes:
     def of_values(self, access: Access, possible: Sequence[tuple[Use, Cover]], there: Term | None) -> None:
         """For aggregates of one column; `there` is the condition under which the cell is there."""
         for use, own in possible:
-            if own.need is None or use.at < 0:
-                continue
+            if own.need is None or use.at < 0 or self._nodes[use.at].name != "Aggregate":
+                continue  # a window is not a group: what it takes is read
             cover = where_it_is(own, there)
             read = access.cover(use.column, READ)
             if not use.direct and not read.always:

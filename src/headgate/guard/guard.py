@@ -298,6 +298,8 @@ class Guard:
     ) -> Iterable[tuple[int, Access]]:
         if compliance.decider.policies is None:
             return
+        # What is left of a query without a predicate may be rows of a table, of which it names no column.
+        removing = compliance.decider.policies.defaults.on_assist_denied is AssistDenied.REMOVE
         uses: dict[int, list[Use]] = {}
         for use in (*purposes.uses, *purposes.idle):
             uses.setdefault(use.node, []).append(use)
@@ -312,7 +314,7 @@ class Guard:
                         description.names,
                         description.types,
                         uses.get(node.id, []),
-                        node.id in purposes.counted.leaves,
+                        node.id in purposes.counted.leaves or removing,
                         chosen(node, self.objects) if node.name in GOVERNED else (),
                         user,
                         environment,

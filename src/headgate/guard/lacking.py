@@ -13,8 +13,6 @@ from headgate.guard.compliance import Access
 from headgate.guard.given import fully_covered, rows_covered
 from headgate.guard.guard import Guard, Judged
 from headgate.guard.outcome import Given, Outcome
-from headgate.guard.vocabulary import COMPUTE
-from headgate.model.expression.nodes import AGGREGATES
 from headgate.model.privilege import ASSIST, READ
 from headgate.policy.model import Policy, Subject
 from headgate.rewrite.least_grant import LeastGrant, changed_policies, smallest
@@ -75,9 +73,7 @@ def _lacking(judged: Judged, wide: bool) -> Iterator[tuple[Access, int, str]]:
 
 
 def _denials(access: Access, column: int, privilege: str) -> Iterator[str]:
-    for one in AGGREGATES if privilege == COMPUTE else (privilege,):
-        guard = access.guards.get((column, one))
-        yield from (clause.policy for clause in guard.denies) if guard is not None else ()
+    yield from (clause.policy for clause in access.denies(column, privilege))
 
 
 def _grants(cells: Iterable[Cell], user: str) -> tuple[Policy, ...]:

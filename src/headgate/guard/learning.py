@@ -29,13 +29,14 @@ ESTIMATORS = (
     *_of(
         "feature",
         "BucketedRandomProjectionLSH ChiSqSelector CountVectorizer IDF Imputer MaxAbsScaler MinHashLSH MinMaxScaler "
-        "OneHotEncoder PCA QuantileDiscretizer RFormula RobustScaler StandardScaler StringIndexer TargetEncoder "
+        "OneHotEncoder PCA QuantileDiscretizer RobustScaler StandardScaler StringIndexer TargetEncoder "
         "UnivariateFeatureSelector VarianceThresholdSelector VectorIndexer Word2Vec",
     ),
 )
 """What learns a model of a frame.
 
 `BisectingKMeans` is none of them: to keep its model, Spark writes it by a query of the user's, who may not write there.
+Nor is `RFormula`: its formula is parsed in the driver, where each bracket doubles the time and `x^n` is a list of n.
 """
 
 TRANSFORMERS = _of(

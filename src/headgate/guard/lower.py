@@ -7,7 +7,7 @@ have in the plan.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from headgate.errors import InputError
 from headgate.model.datatype import DataType
@@ -19,7 +19,12 @@ from headgate.policy.model import Mask, MaskKind
 Term = dict[str, Any]
 """An expression of a recipe, as JSON."""
 
-Columns = Callable[[nodes.ColumnRef], Term]
+
+class Columns(Protocol):
+    """What stands for a column; `presence` if it is only asked whether there is a value."""
+
+    def __call__(self, reference: nodes.ColumnRef, /, presence: bool = False) -> Term: ...
+
 
 NULL: Term = {"type": "null", "value": None}
 TRUE: Term = {"type": "boolean", "value": True}
@@ -35,13 +40,18 @@ def call(name: str, *of: Term) -> Term:
     return {"call": name, "of": list(of)}
 
 
-def columns_by_id(ids: Mapping[str, int], padded: Collection[int] = ()) -> Columns:
-    """Columns of one table by their ids in the plan; those that are `padded` without the blanks behind their texts."""
+def columns_by_id(ids: Mapping[str, int], padded: Collection[int] = (), opaque: Collection[int] = ()) -> Columns:
+    """Columns of one table by their ids in the plan; those that are `padded` without the blanks behind their texts.
 
-    def column(reference: nodes.ColumnRef) -> Term:
+    Of the values of `opaque` ones policies have no type: they can ask whether there is one, and nothing else.
+    """
+
+    def column(reference: nodes.ColumnRef, /, presence: bool = False) -> Term:
         found = ids.get(reference.name.lower())
         if found is None:
             raise NotLoweredError(f"the table has no column `{reference.name}` in this plan")
+        if found in opaque and not presence:
+            raise NotLoweredError(f"values of `{reference.name}` are of a type that policies do not know")
         return call(_WITHOUT_BLANKS, {"column": found}) if found in padded else {"column": found}
 
     return column
@@ -87,6 +97,11 @@ def _without_blanks(term: Term) -> Term:
     return call(_WITHOUT_BLANKS, term)
 
 
+def _is_null(node: nodes.IsNull, down: _Down, columns: Columns) -> Term:
+    one = node.operand
+    return call("isnull", columns(one, presence=True) if isinstance(one, nodes.ColumnRef) else down(one))
+
+
 def _arithmetic(node: nodes.Arithmetic, down: _Down, _: Columns) -> Term:
     if node.type is DataType.TIMESTAMP:
         moved = call(_ARITHMETIC[node.sign], call("unix_micros", down(node.left)), down(node.right))
@@ -125,7 +140,7 @@ _LOWERED: dict[type[Expression], Callable[[Any, _Down, Columns], Term]] = {
     nodes.And: lambda node, down, _: call("and", *(down(one) for one in node.operands)),
     nodes.Or: lambda node, down, _: call("or", *(down(one) for one in node.operands)),
     nodes.Not: lambda node, down, _: call("not", down(node.operand)),
-    nodes.IsNull: lambda node, down, _: call("isnull", down(node.operand)),
+    nodes.IsNull: _is_null,
     nodes.In: lambda node, down, _: call("in", *_compared([down(one) for one in node.operands])),
     nodes.Like: lambda node, down, _: call("like", down(node.operand), {"type": "string", "value": node.pattern}),
     nodes.LocalTime: _local_time,
@@ -137,6 +152,15 @@ _LOWERED: dict[type[Expression], Callable[[Any, _Down, Columns], Term]] = {
 }
 
 
+def is_text(spark_type: str) -> bool:
+    """Whether values are texts, however they are compared.
+
+    >>> is_text("string collate UTF8_LCASE"), is_text("array<string>")
+    (True, False)
+    """
+    return spark_type.partition(" ")[0] == "string"
+
+
 def masked_term(mask: Mask, value: Term, spark_type: str, columns: Columns) -> Term:
     """What stands in place of a value of this type; what should be dropped is NULL, as a schema cannot change."""
     match mask.kind:
@@ -145,16 +169,25 @@ def masked_term(mask: Mask, value: Term, spark_type: str, columns: Columns) -> T
         case MaskKind.HASH:
             return _hash(value, spark_type)
         case MaskKind.REDACT:
-            return {"type": "string", "value": "***"} if spark_type == "string" else NULL
+            return {"type": "string", "value": "***"} if is_text(spark_type) else NULL
         case MaskKind.EXPRESSION:
-            kinds = {one.value: one for one in DataType}
+            kind = DataType.STRING if is_text(spark_type) else _KINDS.get(spark_type.partition("(")[0])
             assert mask.expression is not None
-            return lower(standing_for(mask, kinds.get(spark_type, mask.expression.type)), columns)
+            return NULL if kind is None else lower(standing_for(mask, kind), columns)
     return NULL
 
 
+_KINDS = {
+    **{one.value: one for one in DataType},
+    "tinyint": DataType.INT,
+    "smallint": DataType.INT,
+    "float": DataType.DOUBLE,
+    "decimal": DataType.DOUBLE,
+}
+
+
 def _zero(value: Term, spark_type: str) -> Term:
-    if spark_type == "string":
+    if is_text(spark_type):
         return {"type": "string", "value": "0"}
     if spark_type in ("boolean", "date", "timestamp"):
         return {"type": spark_type, "value": False if spark_type == "boolean" else 0}
@@ -170,7 +203,7 @@ def _hash(value: Term, spark_type: str) -> Term:
     """As in the reference: hexadecimal digits for texts, a number of the first digits for whole numbers."""
     digest = call("sha2", call("binary", value), {"type": "int", "value": 256})
     digits = {"int": 7, "bigint": 15, "smallint": 7, "tinyint": 7}.get(spark_type)
-    if spark_type == "string":
+    if is_text(spark_type):
         return digest
     if digits is None or spark_type in ("smallint", "tinyint"):
         return NULL

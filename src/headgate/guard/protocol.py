@@ -48,8 +48,6 @@ REQUESTS = (
             "is_streaming",
             "spark_version",
             "ddl_parse",
-            "same_semantics",
-            "semantic_hash",
             "persist",
             "unpersist",
             "get_storage_level",
@@ -205,6 +203,10 @@ FORBIDDEN = {
     **dict.fromkeys(CODE, "brings code to the server"),
     **dict.fromkeys(EVERYBODYS, "concerns what all sessions share"),
     "predicates": "has a database asked before the guard has looked; use `where`",
+    **dict.fromkeys(
+        ("AnalyzePlanRequest.same_semantics", "AnalyzePlanRequest.semantic_hash"),
+        "tells whether a guess of what a lasting view is made of is right",
+    ),
     "compressed_operation": "cannot be looked at; send the plan as it is",
     # To read one, Spark makes objects of the classes that its files name.
     **{f"ExecutePlanRequest.command.ml_command.{kind}": _FILES for kind in ("write", "read")},

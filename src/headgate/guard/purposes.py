@@ -203,6 +203,7 @@ class Analysis:
                     want,
                     plain=False,
                     at=node.id,
+                    into=want.column if want.node == node.id else -1,
                     privilege=privilege_through(expression.name, want),
                     direct=_takes_all(expression),
                     idle=False,  # INVARIANT: an error may tell what was computed of many, as of a single value

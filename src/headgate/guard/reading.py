@@ -107,7 +107,7 @@ def added_to_source(table: str, given: Mapping[str, str], objects: Objects) -> I
 
 def added_to_table(name: str, given: Mapping[str, str]) -> Iterator[str]:
     """What is wrong with options beside the name of a table that may be one of files or of a database."""
-    about_folders = frozenset(("recursivefilelookup", "basepath"))  # looked at once it is known where they are
+    about_folders = {"recursivefilelookup"}  # looked at once it is known where they are
     yield from _added(name, given, {}, _OF_TABLES | about_folders | _ABOUT_CONNECTIONS - _OF_DATABASES)
 
 

@@ -15,7 +15,8 @@ class Use:
     """One purpose of one column of a node: the privilege it needs, whether its value is shown, and where it is wanted.
 
     It is followed down until the node is a leaf. `plain` says that what arrives at the origin is the column itself,
-    `at` is the aggregate that computes with it, and `direct` says that this takes the column as it is, of every row.
+    `at` is the operator that computes with it, as a part of its column `into`, and `direct` says that this takes the
+    column as it is, of every row.
     `packed` says that what arrives is the column itself or a row (a struct) that has it as a field, and `path` which
     field of which field is wanted, while it is not known yet what they are made of. `given` says that it goes to a
     function of the user's own. `idle` says that it is only computed, because it stands in a row of which other fields
@@ -34,6 +35,7 @@ class Use:
     path: tuple[int, ...] = ()
     given: bool = False
     idle: bool = False
+    into: int = -1
 
 
 IDLE = Use(-1, -1, READ, False, False, ("idle", -1, 0), direct=False, packed=False, idle=True)
@@ -55,6 +57,7 @@ def moved(want: Use, node: int, column: int) -> Use:
         want.path,
         want.given,
         want.idle,
+        want.into,
     )
 
 
@@ -77,4 +80,5 @@ def computed(want: Use, plain: bool, **changes: object) -> Use:
         bool(changes.get("packed", False)),
         given=bool(changes.get("given", want.given)),
         idle=bool(changes.get("idle", want.idle)),
+        into=changes.get("into", want.into),  # type: ignore[arg-type]
     )

@@ -12,19 +12,19 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from headgate.guard.carriage import Carriage
-from headgate.guard.compliance import Access
-from headgate.guard.cover import Cover, both, rows_of_any
+from headgate.guard.compliance import Access, cover_of
+from headgate.guard.cover import Cover, any_cell, any_cover, both, rows_of_any
 from headgate.guard.group_sizes import GroupSizes
 from headgate.guard.lower import NULL, Term, call
 from headgate.guard.plan import Description
 from headgate.guard.purposes import Purposes
 from headgate.guard.reading import not_chosen
+from headgate.guard.reasons import Reasons, because, nowhere
 from headgate.guard.recipe import Recipe
 from headgate.guard.root_masks import RootMasks
 from headgate.guard.taint import tainted
-from headgate.guard.use import Use
+from headgate.guard.use import Origin, Use
 from headgate.guard.views import looked_at
-from headgate.guard.vocabulary import PICKING
 from headgate.model.privilege import ASSIST, READ
 from headgate.policy.model import AssistDenied, Mask, MaskKind
 
@@ -37,17 +37,6 @@ def write_recipe(
     for access in accesses.values():
         writer.leaf(access)
     return writer.finish()
-
-
-def cover_of(access: Access, use: Use, description: Description) -> Cover:
-    """The cover that counts for a use.
-
-    A window is not a group, and a first value is one row's, of an order that the user chooses: where a group size is
-    asked for, they count as shown one by one.
-    """
-    cover = access.cover(use.column, use.privilege)
-    single = use.privilege in PICKING or (use.at >= 0 and description.nodes[use.at].name != "Aggregate")
-    return access.cover(use.column, READ) if cover.need is not None and single else cover
 
 
 class _Writer:
@@ -63,6 +52,7 @@ class _Writer:
         self.accesses = accesses
         self.on_assist_denied = on_assist_denied
         self.recipe = Recipe()
+        self.reasons = Reasons(description)
         self.hidden: set[int] = set()
         # INVARIANT: what a view's own policies take away is still there below it, where rows are counted.
         views = (one for one in accesses.values() if one.leaf.name == "View")
@@ -70,8 +60,9 @@ class _Writer:
         self.carriage = Carriage(self.recipe.carry, self.recipe.groups, narrowing)
         self.sizes = GroupSizes(description, self.recipe, self.carriage)
         self.uses: dict[int, dict[int, list[Use]]] = defaultdict(lambda: defaultdict(list))
+        removed = self._removed()
         for use in purposes.uses:
-            if use.node in accesses:
+            if use.node in accesses and use.origin not in removed:
                 self.uses[use.node][use.column].append(use)
         self.masks = RootMasks(description, purposes.root, self.uses, self.carriage)
         self.idle = {(use.node, use.column): None for use in purposes.idle}
@@ -79,6 +70,23 @@ class _Writer:
         self.raw = {place for one in self.looked_at for place in one.below}
         """What policies on views look at, and so has to get as far as these."""
         self.counted = purposes.counted
+
+    def _removed(self) -> set[Origin]:
+        """Conjuncts that are removed: nothing that stands in them is used any more."""
+        found: set[Origin] = set()
+        if self.on_assist_denied is not AssistDenied.REMOVE:
+            return found
+        for use in self.purposes.uses:
+            access = self.accesses.get(use.node)
+            if access is None or access.problem or use.privilege != ASSIST or use.origin[0] != "where":
+                continue
+            if self._cover(access, use).never:
+                name = self.reasons.called(access, use.column)
+                self.recipe.warnings.append(f"a predicate on {name} was removed: its use is not allowed")
+                found.add(use.origin)
+        for _, node, place in sorted(found):
+            self.recipe.removed[node].append(place)
+        return found
 
     # One leaf.
 
@@ -94,12 +102,17 @@ class _Writer:
                 access.cover(column, "count") for column in access.names if access.leaf.id in self.counted.leaves
             ]
         if all(one.never for one in covers):
-            self.recipe.refusals.append(f"no use of `{access.table}` is allowed" + self._why(access, by_column))
+            self.recipe.refusals.append(f"no use of `{access.table}` is allowed" + nowhere(access, by_column))
             return
         marked: list[dict[str, Any]] = []
         cells: list[list[Any]] = []
         rows = rows_of_any(covers)
-        rows = both(rows, self._count_rows(access))
+        if rows is not None and not by_column:
+            self.recipe.withheld.append(f"rows of `{access.table}` are withheld in part")
+        counted = self._count_rows(access)
+        if counted is not None and counted != rows and by_column:
+            self.recipe.withheld.append(f"`{access.table}` is used in rows only that may be counted")
+        rows = both(rows, counted)
         for column in access.chosen:
             rows = both(rows, self._chosen(access, column))
         for column, uses in by_column.items():
@@ -139,7 +152,7 @@ class _Writer:
             for leaf, column in sorted(one.below):
                 cells = self.recipe.guards.get(leaf, {}).get("cells", ())
                 if any(cell == column for cell, _ in cells):
-                    behind = self._called(self.accesses[leaf], column)
+                    behind = self.reasons.called(self.accesses[leaf], column)
                     yield (
                         f"what may be seen of `{one.view.table}` cannot be decided: "
                         f"its policies look at {behind}, which is withheld"
@@ -170,11 +183,34 @@ class _Writer:
             return None
         covers = [access.cover(column, "count") for column in access.names]
         if all(one.never for one in covers):
-            self.recipe.nulled.update((node, self.counted.columns[node]) for node in nodes)
+            for node in nodes:
+                self._null(node, self.counted.columns[node])
             self.recipe.withheld.append(f"rows of `{access.table}` may not be counted")
             return None
-        self.sizes.of_rows(access, nodes, covers, filtered=not self.counted.filtered.isdisjoint(nodes))
-        return rows_of_any(covers)
+        self._count_in_groups(access, nodes, covers)
+        rows = rows_of_any(covers)
+        if rows is not None:
+            self.recipe.withheld.append(f"count of rows of `{access.table}` is withheld in part")
+        return rows
+
+    def _null(self, node: int, columns: Sequence[int]) -> None:
+        """Have columns that a node makes be NULL."""
+        known = self.recipe.nulled.setdefault(node, [])
+        known.extend(one for one in columns if one not in known)
+
+    def _count_in_groups(self, access: Access, nodes: Sequence[int], covers: Sequence[Cover]) -> None:
+        """A window is not a group: where a group size is asked for, it counts rows that may be seen, or none."""
+        if any_cell(covers).need is None:
+            return
+        of_groups = [node for node in nodes if self.description.nodes[node].name == "Aggregate"]
+        if of_groups:
+            self.recipe.withheld.append(f"count of rows of `{access.table}` is given of groups that are large enough")
+            self.sizes.of_rows(access, of_groups, covers, filtered=not self.counted.filtered.isdisjoint(of_groups))
+        elsewhere = [node for node in nodes if node not in of_groups]
+        if elsewhere and not any_cover([access.cover(column, READ) for column in access.names]).always:
+            for node in elsewhere:
+                self._null(node, self.counted.columns[node])
+            self.recipe.withheld.append(f"rows of `{access.table}` may not be counted one by one")
 
     # One column.
 
@@ -182,8 +218,9 @@ class _Writer:
         self, access: Access, column: int, uses: Sequence[Use], marked: list[dict[str, Any]]
     ) -> tuple[Term | None, Term] | None:
         """The condition under which the cell is there, and the cell; None where it is as it was."""
-        self._tell(access, column, uses)
-        if self._only_in_rows(access, uses):
+        self.recipe.withheld.extend(self.reasons.of_column(access, uses))
+        if self._only_shown(access, uses) and not self._shown_as_is(access, uses):
+            self.masks.at_leaf(access, column)
             value: Term = {"column": column}
             return _FALSE, call("masked", _FALSE, value, access.hidden(column, value))
         possible: list[tuple[Use, Cover]] = []
@@ -194,7 +231,7 @@ class _Writer:
                 possible.append((use, cover))
                 never_used = False
             elif use.shown:
-                self.masks.everywhere(access, use)
+                self.masks.everywhere(access, use, marked)
             elif use.privilege == ASSIST:
                 self._assist_denied(access, use, uses)
             else:
@@ -202,7 +239,7 @@ class _Writer:
         if never_used:
             if any(not use.shown for use in uses):
                 return None if self.recipe.refusals else (_FALSE, call("fit", NULL, {"column": column}))
-            if not _tells_of_the_value(access.mask(column)):
+            if not any(_tells_of_the_value(mask) for _, mask in access.masks_of(column)):
                 return _FALSE, call("fit", NULL, {"column": column})
             self.hidden.add(column)
             return None
@@ -210,12 +247,15 @@ class _Writer:
         self.sizes.of_values(access, possible, None if cell is None else cell[0])
         return cell
 
-    def _only_in_rows(self, access: Access, uses: Sequence[Use]) -> bool:
-        """Whether a column that may not be seen is wanted for nothing but to be shown, somewhere as the field of a row:
-        then the field is masked, and not the row."""
-        return any(not use.plain for use in uses) and all(
+    def _only_shown(self, access: Access, uses: Sequence[Use]) -> bool:
+        """Whether a column that may not be seen is wanted for nothing but to be shown, as it is or as a row's field."""
+        return all(
             use.shown and use.privilege == READ and use.packed and self._cover(access, use).never for use in uses
         )
+
+    def _shown_as_is(self, access: Access, uses: Sequence[Use]) -> bool:
+        """Whether the root can mask it: not the field of a row, and not what stands where other tables' columns do."""
+        return all(use.plain for use in uses) and self.masks.direct(access)
 
     def _cell(
         self, access: Access, column: int, possible: Sequence[tuple[Use, Cover]], marked: list[dict[str, Any]]
@@ -233,6 +273,8 @@ class _Writer:
             if where is None:
                 return None
             plain = not others and all(use.plain for use, _ in reads)
+            if not plain:
+                self._mask_what_is_cut(access, column, reads, marked)
             return where, call("masked", where, value, access.hidden(column, value) if plain else NULL)
         if reads and len(by_others) == 1 and self.masks.where_marked(access, column, reads, marked):
             self.hidden.add(column)
@@ -242,63 +284,51 @@ class _Writer:
             self.hidden.add(column)
         terms = [cover.where for cover in everything.values() if cover.where is not None]
         together = terms[0] if len(terms) == 1 else call("and", *terms)
+        for use, cover in possible:
+            if cover.where != together:
+                what = self.reasons.use(access, use)
+                self.recipe.withheld.append(f"{what} is given only where its other uses are allowed, too")
+        self._mask_what_is_cut(access, column, reads, marked)
         return together, call("masked", together, value, NULL)
+
+    def _mask_what_is_cut(
+        self, access: Access, column: int, reads: Sequence[tuple[Use, Cover]], marked: list[dict[str, Any]]
+    ) -> None:
+        """Where a cell is NULL because of what else it is used for, the root still shows its mask, if it is a constant.
+
+        What would be made of the value is NULL there as well."""
+        elsewhere = {use.origin[2] for use, _ in reads if not use.plain}
+        plain = [one for one in reads if one[0].plain and one[0].origin[2] not in elsewhere]
+        if any(mask.kind in _CONSTANT for _, mask in access.masks_of(column)):
+            self.masks.where_marked(access, column, plain, marked)
 
     # What is withheld, and how.
 
     def _assist_denied(self, access: Access, use: Use, uses: Sequence[Use]) -> None:
-        name = self._called(access, use.column)
-        kind, node, place = use.origin
+        name = self.reasons.called(access, use.column)
         if self.on_assist_denied is AssistDenied.REFUSE:
-            self.recipe.refusals.append(f"{name} may not be used in a predicate or key{_because(access, use)}")
-        elif kind == "where":
-            if place not in self.recipe.removed[node]:
-                self.recipe.removed[node].append(place)
-                self.recipe.warnings.append(f"a predicate on {name} was removed: its use is not allowed")
-        elif all(one.privilege == ASSIST and not one.shown for one in uses):
+            self.recipe.refusals.append(f"{name} may not be used in a predicate or key{because(access, use)}")
+        elif all(self._cover(access, one).never for one in uses):
             self.recipe.warnings.append(f"the key {name} is not allowed: it counts as NULL")
         else:
-            self.recipe.refusals.append(f"{name} may not be used in a key{_because(access, use)}")
+            self.recipe.refusals.append(f"{name} may not be used in a key{because(access, use)}")
 
     def _hidden_compute(self, access: Access, use: Use, uses: Sequence[Use]) -> None:
         if use.privilege == READ:
             self._given_away(access, use, uses)
+        elif use.origin[0] == "where" and use.into in self.description.nodes[use.at].makers:
+            self._null(use.at, [use.into])
         elif any(one.shown or one.privilege != use.privilege for one in uses):
-            name = self._called(access, use.column)
+            name = self.reasons.called(access, use.column)
             self.recipe.refusals.append(
-                f"{use.privilege} of {name} may not be used in a predicate{_because(access, use)}"
+                f"{use.privilege} of {name} may not be used in a predicate{because(access, use)}"
             )
 
     def _given_away(self, access: Access, use: Use, uses: Sequence[Use]) -> None:
         """A user's own function gets no cell that may not be read, and then nothing else gets it."""
         if any(one.privilege != READ for one in uses):
-            name = self._called(access, use.column)
-            self.recipe.refusals.append(f"{name} may not be given to a user's own function{_because(access, use)}")
-
-    # Words.
-
-    def _called(self, access: Access, column: int) -> str:
-        return f"`{access.table}.{access.names.get(column, self.description.names[column])}`"
-
-    def _tell(self, access: Access, column: int, uses: Sequence[Use]) -> None:
-        name = self._called(access, column)
-        for privilege in dict.fromkeys(use.privilege for use in uses):
-            cover = access.cover(column, privilege)
-            if cover.never:
-                use = next(one for one in uses if one.privilege == privilege)
-                self.recipe.withheld.append(f"{privilege} of {name} is withheld{_because(access, use)}")
-            elif not cover.always:
-                self.recipe.withheld.append(f"{privilege} of {name} is withheld in part")
-
-    def _why(self, access: Access, by_column: Mapping[int, Sequence[Use]]) -> str:
-        denials = {
-            f"`{clause.policy}`"
-            for column, uses in by_column.items()
-            for use in uses
-            if (column, use.privilege) in access.guards
-            for clause in access.guards[(column, use.privilege)].denies
-        }
-        return f": denied by {', '.join(sorted(denials))}" if denials else ": no policy allows it"
+            name = self.reasons.called(access, use.column)
+            self.recipe.refusals.append(f"{name} may not be given to a user's own function{because(access, use)}")
 
     def finish(self) -> Recipe:
         recipe, root = self.recipe, self.purposes.root
@@ -319,12 +349,9 @@ class _Writer:
 _FALSE: Term = call("isnull", {"type": "boolean", "value": True})
 
 
+_CONSTANT = (MaskKind.ZERO, MaskKind.REDACT)
+
+
 def _tells_of_the_value(mask: Mask) -> bool:
     """Whether a mask is made of what it stands for, which therefore has to get as far as that."""
     return mask.kind in (MaskKind.HASH, MaskKind.EXPRESSION)
-
-
-def _because(access: Access, use: Use) -> str:
-    guard = access.guards.get((use.column, use.privilege))
-    denials = ", ".join(f"`{one.policy}`" for one in guard.denies) if guard else ""
-    return f": denied by {denials}" if denials else ": no policy allows it"

@@ -96,9 +96,10 @@ object Beforehand {
     json.put("kind", found).put("format", name).put("schema", schema)
     val places = json.putArray("paths")
     val asked = paths ++ options.collect { case (key, value) if key.equalsIgnoreCase("path") => value }
-    asked.foreach(one => places.add(Try(place(session, one)).getOrElse(throw Hook.refused("the path cannot be looked at"))))
+    asked.foreach(one => places.add(looked(session, one)))
     val known = json.putObject("options")
     options.foreach { case (key, value) => known.put(key, value) }
+    options.collect { case (key, value) if key.equalsIgnoreCase("basePath") => json.put("base", looked(session, value)) }
     ask(session, json)
   }
 
@@ -113,6 +114,8 @@ object Beforehand {
       case Some(other) if classOf[JdbcRelationProvider].isAssignableFrom(other) => ("jdbc", "jdbc")
       case _ => ("other", format)
     }
+
+  private def looked(session: SparkSession, path: String): String = Try(place(session, path)).getOrElse(throw Hook.refused("the path cannot be looked at"))
 
   /** A path as Hadoop understands it: whole, and without what only makes it look different. */
   private def place(session: SparkSession, text: String): String = {

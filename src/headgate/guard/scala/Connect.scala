@@ -76,20 +76,22 @@ object ConnectGuard {
     val found = written(message).toSeq.groupMap(_._1)(_._2)
     val texts = TYPES.toSeq.flatMap(found.getOrElse(_, Nil))
     val classes = found.getOrElse(CLASS, Nil)
-    if (texts.isEmpty && classes.isEmpty) None
-    else Types.refusal(session(user, message.getField(message.getDescriptorForType.findFieldByName("session_id")).asInstanceOf[String]).session, texts, classes)
+    val beside = found.getOrElse(BESIDE, Nil)
+    if (texts.isEmpty && classes.isEmpty && beside.isEmpty) None
+    else Types.refusal(session(user, message.getField(message.getDescriptorForType.findFieldByName("session_id")).asInstanceOf[String]).session, texts, classes, beside)
   }
 
   private def written(message: Message): Iterator[(String, String)] = message.getAllFields.asScala.iterator.flatMap {
-    case (field, text: String) if field.getName == CLASS || TYPES(field.getName) => Iterator(field.getName -> text)
+    case (field, text: String) if field.getName == CLASS || field.getName == BESIDE || TYPES(field.getName) => Iterator(field.getName -> text)
     case (_, inner: Message) => written(inner)
     case (_, list: java.util.List[_]) => list.asScala.iterator.flatMap { case inner: Message => written(inner); case _ => Iterator.empty }
     case _ => Iterator.empty
   }
 
-  /** Fields that hold a type as a text, and the one that holds the class of a type. */
+  /** Fields that hold a type as a text, the one that holds the class of a type, and the one of what stands beside a column. */
   private val TYPES = Set("schema", "json_string", "data_type_string", "type_str")
   private val CLASS = "jvm_class"
+  private val BESIDE = "metadata"
 
   /** Whether a user sees plans and progress as they are. */
   private[headgate] def administers(user: String): Boolean = guard.exists(Hook.administers(_, user))

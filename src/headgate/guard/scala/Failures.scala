@@ -88,7 +88,11 @@ object Failures {
     }
 
   /** Whether a parameter is a plan, or a part of one: only there columns have numbers. */
-  private def printed(name: String, value: String): Boolean = PLANS(name) || value.contains('\n') || NUMBERED.findFirstIn(value).nonEmpty
+  private def printed(name: String, value: String): Boolean =
+    PLANS(name) || value.contains('\n') || NUMBERED.findFirstIn(value).nonEmpty || value.regionMatches(true, 0, MAKING, 0, MAKING.length)
+
+  /** How to make a view again is what it is made of. */
+  private val MAKING = "CREATE "
 
   private val NUMBERED = "#\\d".r
 

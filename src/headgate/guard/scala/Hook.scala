@@ -66,6 +66,8 @@ object Hook {
   private val json = new ObjectMapper()
   private val bindings = Collections.synchronizedMap(new WeakHashMap[SparkSession, Binding]())
   private val tickets = new ConcurrentHashMap[String, Binding]()
+  /** INVARIANT: what acts for the same user in the same way has the same ticket: sessions come and go, tickets stay. */
+  private val given = new ConcurrentHashMap[Binding, String]()
   private val took = new ConcurrentLinkedQueue[Long]()
 
   /** A copy of a session, as every streaming query makes one, knows by this setting whom it acts for. */
@@ -106,7 +108,7 @@ object Hook {
   private[sql] def bind(session: SparkSession, binding: Binding): Unit = bindings.synchronized {
     if (!bindings.containsKey(session)) {
       if (!session.sessionState.planNormalizationRules.exists(_.isInstanceOf[GuardRule])) throw refused("this session is not guarded")
-      val ticket = UUID.randomUUID().toString
+      val ticket = given.computeIfAbsent(binding, _ => UUID.randomUUID().toString)
       tickets.put(ticket, binding)
       session.sessionState.conf.setConfString(TICKET, ticket)
       session.experimental.extraOptimizations :+= PrunePartitions
@@ -167,7 +169,7 @@ object Hook {
     val keeps = Followed.missed(session) || kept(binding, plan)
     val once = Releases.check(session, binding, recipe, asked, numbers, stays = keeps && Unfollowed.stays(plan)).fold(why => throw refused(why), identity)
     try {
-      val guarded = stoppable(binding, Patterns(Zones.folders(zone, new Apply(recipe, numbers)(asked))))
+      val guarded = stoppable(binding, Zones.folders(zone, new Apply(recipe, numbers)(asked)))
       // Tasks of users take turns, however many of them one user has waiting.
       if (binding.apart) session.sparkContext.setLocalProperty("spark.scheduler.pool", binding.user)
       took.add(System.nanoTime() - start)
@@ -181,8 +183,11 @@ object Hook {
     }
   }
 
-  /** In process, what loops is the program's own affair. */
-  private def stoppable(binding: Binding, plan: LogicalPlan): LogicalPlan = if (binding.apart) Loops(plan) else plan
+  /** A plan that lets go when it is told to. In process, what loops is the program's own affair. */
+  private[headgate] def stoppable(binding: Binding, plan: LogicalPlan): LogicalPlan = {
+    val letting = Patterns(plan)
+    if (binding.apart) Loops(letting) else letting
+  }
 
   /** Whether Connect makes rows of a plan that it keeps and does not plan again: texts that are parsed. */
   private def kept(binding: Binding, plan: LogicalPlan): Boolean = binding.apart && plan.isInstanceOf[DeserializeToObject]

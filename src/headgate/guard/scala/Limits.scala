@@ -47,9 +47,14 @@ object Limits {
       thread.setDaemon(true)
       thread
     }
-    timer.scheduleWithFixedDelay(() => Try(look()), 500, 500, TimeUnit.MILLISECONDS)
+    timer.scheduleWithFixedDelay(() => lasting(look()), 500, 500, TimeUnit.MILLISECONDS)
     watch = Some(timer)
   }
+
+  /** INVARIANT: whoever looks goes on looking. A task that has failed is never run again, and there may be no memory for a
+    * moment.
+    */
+  private def lasting(work: => Unit): Unit = try work catch { case _: Throwable => }
 
   def stop(): Unit = {
     watch.foreach(_.shutdownNow())

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.catalog.{CatalogTable, ExternalCatalogUtils
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.datasources.{FileIndex, PartitioningAwareFileIndex}
 import org.apache.spark.sql.execution.datasources.jdbc.{JDBCPartition, JDBCRelation}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DataType, StructType}
 
 /** What a reader has chosen: which columns come from the names of folders, which values stand for what is missing, which
   * options differ from the table's own.
@@ -22,10 +22,15 @@ object Reading {
   def describe(index: FileIndex, schema: StructType, result: ObjectNode): Unit = {
     result.set[ArrayNode]("partitions", texts(index.partitionSchema.fieldNames.toSeq))
     result.set[ArrayNode]("below", texts(keys(index).toSeq.sorted))
-    val marked = schema.fields.filter(one => MARKS.exists(one.metadata.contains)).map(_.name)
+    val marked = schema.fields.filter(one => MARKS.exists(one.metadata.contains) || one.dataType.existsRecursively(marks)).map(_.name)
     if (marked.nonEmpty) result.set[ArrayNode]("marked", texts(marked.toSeq))
     val filled = schema.fields.filter(one => Padding.needed(one.metadata)).map(_.name)
     if (filled.nonEmpty) result.set[ArrayNode]("filled", texts(filled.toSeq))
+  }
+
+  private def marks(kind: DataType): Boolean = kind match {
+    case row: StructType => row.fields.exists(one => MARKS.exists(one.metadata.contains))
+    case _ => false
   }
 
   /** Marks of a column by which a reader puts in a value, or takes another column of the file. */

@@ -15,13 +15,14 @@ import org.apache.spark.sql.types._
 /** What an aggregate is about: rows of a table that meet conditions, divided by keys, both by the table's columns.
   *
   * One that is about more than that (`other`) can be asked again, and cannot be compared with others; nor can a stream.
-  * `kinds` says how its answers could be taken apart, `need` how large a group must be for each
+  * `rows` are the conditions of the policies, `kinds` says how its answers could be taken apart, `need` how large a group must be for each
   * row's sake, `extent` which part of the table is read, and `settings` what the
   * session was set to, if that makes a difference.
   */
 case class Question(
     where: Set[Expression],
     keys: Set[Expression],
+    rows: Set[Expression],
     kinds: Set[String],
     streaming: Boolean,
     need: Expression = Literal(1),
@@ -57,14 +58,15 @@ object Releases {
   def check(session: SparkSession, binding: Binding, recipe: JsonNode, plan: LogicalPlan, numbers: Numbers, stays: Boolean): Either[String, Boolean] =
     if (recipe.path("releases").isEmpty) scala.util.Right(false)
     else locks.computeIfAbsent((binding.guard, binding.user), _ => new Object).synchronized {
-      val nodes = nodesOf(plan)
+      val nodes = Behind.numbered(plan)
+      val behind = new Behind(nodes)
       val now = mutable.Map.empty[Key, Vector[Question]]
       val refusal = recipe.get("releases").elements().asScala.flatMap { release =>
         val key = (binding.guard, binding.user, release.get("column").asText)
         val leaf = nodes(release.get("leaf").asInt)
         val node = nodes(release.get("aggregate").asInt)
-        alone(node, leaf, key._3).orElse {
-          val asked = question(session, node, leaf, release, recipe, numbers)
+        alone(behind(node), leaf, key._3).orElse {
+          val asked = question(session, node, behind, leaf, release, recipe, numbers)
           val seen = Option(release.get("seen")).filterNot(_.isNull).map(new Build(leaf.output.map(one => numbers(one.exprId) -> one).toMap)(_))
           val (questions, differs) = joined(now.getOrElse(key, told.getOrDefault(key, Vector.empty)), asked, seen.nonEmpty)
           now(key) = questions
@@ -78,15 +80,14 @@ object Releases {
     }
 
   /** What is wrong with a question that is many, whatever was asked before: their answers could be subtracted. */
-  private def alone(node: LogicalPlan, leaf: LogicalPlan, column: String): Option[String] =
+  private def alone(nodes: Seq[LogicalPlan], leaf: LogicalPlan, column: String): Option[String] =
     if (leaf.isStreaming && Extent.of(leaf).piecemeal) Some(s"a stream about `$column` is read without options that make its batches smaller")
-    else if (nodesOf(node).exists(Steady.recomputed)) Some(s"groups of `$column` are not made with rows that a program computes anew each time; keep these first, with localCheckpoint()")
-    else if (correlated(node)) Some(s"groups of `$column` are not computed for each row of the query around; join them instead")
+    else if (nodes.exists(Steady.recomputed)) Some(s"groups of `$column` are not made with rows that a program computes anew each time; keep these first, with localCheckpoint()")
+    else if (correlated(nodes)) Some(s"groups of `$column` are not computed for each row of the query around; join them instead")
     else None
 
-  /** Whether what is below a node depends on rows of a query around it. */
-  private def correlated(node: LogicalPlan): Boolean = {
-    val nodes = nodesOf(node)
+  /** Whether what a node is made of depends on rows of a query around it. */
+  private def correlated(nodes: Seq[LogicalPlan]): Boolean = {
     val made = nodes.flatMap(_.output).map(_.exprId).toSet
     nodes.exists(_.expressions.exists(_.exists { case OuterReference(a: Attribute) => !made(a.exprId); case _ => false }))
   }
@@ -104,7 +105,7 @@ object Releases {
     else if (questions.exists(one => one.settings.nonEmpty && one.settings != Steady.settings(session, ordered = false))) Some("cannot be compared")
     else if (questions.size > MOST_QUESTIONS) Some("are too many different questions to compare")
     else try {
-      val rows = Hook.collect(session, atoms(leaf, questions, seen))
+      val rows = Hook.collect(session, Hook.stoppable(binding, atoms(leaf, questions, seen)))
       if (rows.length > MOST_ATOMS) Some("make too many different parts to compare")
       else Hook.compare(binding.guard, letter(questions, rows)) match {
         case "" => None
@@ -140,8 +141,10 @@ object Releases {
     def here(one: Expression): Expression = Silent(one.transform { case a: Attribute => named.getOrElse(a.exprId, Build.broken(s"no column ${a.name}")) })
     val classes = questions.zipWithIndex.map { case (one, place) =>
       val keys = CreateStruct(Literal(1) +: one.keys.toSeq.sortBy(_.toString).map(here))
-      val meets = one.where.toSeq.map(here).reduceOption(And).getOrElse(Literal.TrueLiteral)
-      Alias(If(Coalesce(Seq(meets, Literal.FalseLiteral)), keys, Literal(null, keys.dataType)), s"c$place")()
+      def met(conditions: Set[Expression]) = Coalesce(Seq(conditions.toSeq.map(here).reduceOption(And).getOrElse(Literal.TrueLiteral), Literal.FalseLiteral))
+      val nothing = Literal(null, keys.dataType)
+      // INVARIANT: nothing that a user wrote is computed of a row that the policies do not let through.
+      Alias(If(met(one.rows), If(met(one.where), keys, nothing), nothing), s"c$place")()
     }
     val needs = questions.zip(classes).map { case (one, made) => Alias(If(IsNotNull(made.child), here(one.need), Literal(null, IntegerType)), "need")() }
     val unseen = Alias(seen.fold[Expression](Literal(1))(one => If(Coalesce(Seq(Silent(one), Literal.FalseLiteral)), Literal(null, IntegerType), Literal(1))), "unseen")()
@@ -153,10 +156,10 @@ object Releases {
 
   // What is asked -----------------------------------------------------------------------------------------------------
 
-  private def question(session: SparkSession, node: LogicalPlan, leaf: LogicalPlan, release: JsonNode, recipe: JsonNode, numbers: Numbers): Question = {
+  private def question(session: SparkSession, node: LogicalPlan, behind: Behind, leaf: LogicalPlan, release: JsonNode, recipe: JsonNode, numbers: Numbers): Question = {
     val kinds = release.get("kinds").elements().asScala.map(_.asText).toSet
     val steady = node match {
-      case aggregate: Aggregate => Steady.is(aggregate.child) && aggregate.groupingExpressions.forall(Steady.throughout)
+      case aggregate: Aggregate => behind.below(aggregate).forall(Steady.is) && aggregate.groupingExpressions.forall(Steady.is)
       case _ => false
     }
     val form = node match {
@@ -171,10 +174,10 @@ object Releases {
       case Some((keys, where)) if keys.forall(key => Steady.exact(key.dataType)) && (keys ++ where).forall(comparable) && extent.isDefined && (!leaf.isStreaming || (keys ++ where).forall(Steady.settled)) =>
         val (cells, rows, need) = covered(leaf, recipe.get("guards").path(release.get("leaf").asText), release.get("key").asText, numbers)
         val settings = if ((keys ++ where).forall(Steady.settled)) Map.empty[String, String] else Steady.settings(session, ordered = false)
-        Question((where.map(cells) ++ rows).map(named).toSet, keys.map(cells).map(named).toSet, kinds, leaf.isStreaming, named(need), extent.get, settings)
-      case _ if leaf.isStreaming => Question(Set.empty, Set.empty, kinds, true, other = Some(session.sparkContext.getLocalProperty("sql.streaming.queryId")))
-      case _ if !steady => Question(Set.empty, Set.empty, kinds, false, other = Some(new Moving))
-      case _ => Question(Set.empty, Set.empty, kinds, false, settings = Steady.settings(session, ordered = true), other = Some(node.canonicalized))
+        Question(where.map(cells).map(named).toSet, keys.map(cells).map(named).toSet, rows.map(named).toSet, kinds, leaf.isStreaming, named(need), extent.get, settings)
+      case _ if leaf.isStreaming => Question(Set.empty, Set.empty, Set.empty, kinds, true, other = Some(session.sparkContext.getLocalProperty("sql.streaming.queryId")))
+      case _ if !steady => Question(Set.empty, Set.empty, Set.empty, kinds, false, other = Some(new Moving))
+      case _ => Question(Set.empty, Set.empty, Set.empty, kinds, false, settings = Steady.settings(session, ordered = true), other = Some(node.canonicalized -> behind.definitions(node)))
     }
   }
 
@@ -221,10 +224,4 @@ object Releases {
   }.canonicalized
 
   private def id(column: Attribute): ExprId = columns.computeIfAbsent(column.name.toLowerCase, _ => NamedExpression.newExprId)
-
-  /** The nodes of a plan by their numbers in its description. */
-  private def nodesOf(plan: LogicalPlan): Vector[LogicalPlan] = {
-    val inside = plan.expressions.flatMap(_.collect { case one: SubqueryExpression => one.plan })
-    plan +: (inside.toVector ++ plan.children).flatMap(nodesOf)
-  }
 }

@@ -16,18 +16,28 @@ import org.apache.spark.sql.types._
   * INVARIANT: what is not known to be steady moves, and what is not known to be the same under all settings is not.
   */
 object Steady {
-  /** Whether a plan is about the same rows at any time, while its tables and the session's settings stay as they are. */
-  def is(plan: LogicalPlan): Boolean = kind(plan) && plan.expressions.forall(is) && within(plan).forall(is)
+  /** Whether an operator is about the same rows at any time, while its tables and the session's settings stay as they are,
+    * and what is behind it does.
+    */
+  def is(plan: LogicalPlan): Boolean = kind(plan) && plan.expressions.forall(is)
 
   /** Whether an expression says the same of the same row at any time; plans of subqueries are not entered. */
   def is(one: Expression): Boolean = one.deterministic && !one.exists {
     case _: UserDefinedExpression => true
     case one: AggregateFunction => !inAnyOrder(one)
+    case cast: Cast => mayBeNow(cast)
+    case shorthand: RuntimeReplaceable => !is(shorthand.replacement)
     case other => moving.exists(Names.of(other).startsWith)
   }
 
-  /** The same, with the plans of subqueries. */
-  def throughout(one: Expression): Boolean = is(one) && plansOf(one).forall(is)
+  /** Whether Spark may put in the time for a text that is made a time: `now`, `today`, `yesterday UTC`. */
+  private def mayBeNow(cast: Cast): Boolean = (cast.child, cast.dataType) match {
+    case (text, DateType | TimestampType | TimestampNTZType) if text.foldable && text.dataType.isInstanceOf[StringType] => text match {
+      case Literal(value, _) if value != null => value.toString.find(one => one > ' ' && !one.isWhitespace).exists(_.isLetter)
+      case other => !other.isInstanceOf[Literal]
+    }
+    case _ => false
+  }
 
   /** Whether an aggregate function gives the same in whatever order rows come.
     *
@@ -91,11 +101,6 @@ object Steady {
     case _: LogicalRelation | _: HiveTableRelation | _: DataSourceV2Relation | _: DataSourceV2ScanRelation => true
     case _ => false
   }
-
-  private def within(plan: LogicalPlan): Seq[LogicalPlan] =
-    plan.children ++ plan.expressions.flatMap(plansOf)
-
-  private def plansOf(one: Expression): Seq[LogicalPlan] = one.collect { case query: SubqueryExpression => query.plan }
 
   private val moving = Seq("Current", "Now", "LocalTimestamp")
 

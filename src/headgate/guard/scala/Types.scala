@@ -7,16 +7,21 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.types.StringType
 
-/** Types that users write. INVARIANT: Spark makes an object of whatever class they name while it reads them. */
+/** Types that users write. INVARIANT: Spark makes an object of whatever class they name while it reads them, and evaluates
+  * what is said to stand for values that are missing.
+  */
 object Types {
-  /** Why types that are written in texts, or the classes they name, must not be read, if they must not. */
-  private[sql] def refusal(session: SparkSession, texts: Seq[String], classes: Seq[String]): Option[String] =
-    if (classes.isEmpty && !texts.exists(_.trim.startsWith("{"))) None
-    else if ((texts ++ classes).map(_.length.toLong).sum > LONGEST) Some("the schemas that are written there are longer than 1 MB; write them as `a INT, b STRING`")
+  /** Why types that are written in texts, the classes they name, or what stands `beside` columns must not be read, if they
+    * must not.
+    */
+  private[sql] def refusal(session: SparkSession, texts: Seq[String], classes: Seq[String] = Nil, beside: Seq[String] = Nil): Option[String] =
+    if (classes.isEmpty && beside.isEmpty && !texts.exists(_.trim.startsWith("{"))) None
+    else if ((texts ++ classes ++ beside).map(_.length.toLong).sum > LONGEST) Some("the schemas that are written there are longer than 1 MB; write them as `a INT, b STRING`")
     else {
       val json = JsonNodeFactory.instance.objectNode().put("kind", "types")
       json.set[ArrayNode]("texts", Reading.texts(texts))
       json.set[ArrayNode]("classes", Reading.texts(classes))
+      json.set[ArrayNode]("beside", Reading.texts(beside))
       Hook.beforehand(session, json.toString)
     }
 
@@ -28,7 +33,7 @@ object Types {
     val name = function.nameParts.last.toLowerCase
     TAKING.get(name).flatMap(function.arguments.lift).foreach {
       case text: Literal if text.dataType.isInstanceOf[StringType] && text.value != null =>
-        refusal(session, Seq(text.value.toString), Nil).foreach(why => throw Hook.refused(why))
+        refusal(session, Seq(text.value.toString)).foreach(why => throw Hook.refused(why))
       case found if found.isInstanceOf[Literal] || inferred(found) =>
       case _ => throw Hook.refused(s"the schema of `$name` may not be computed; write it, or use `schema_of_json`")
     }
