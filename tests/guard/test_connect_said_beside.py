@@ -79,7 +79,8 @@ def given(key, value):
 def matching(files):
     return outcome(lambda: spark.read.parquet(f"DATA/{files}").schema)
 answer = [asked("pathGlobFilter", "nothing*"), asked("modifiedAfter", "2100-01-01T00:00:00"),
-          given("pathGlobFilter", "part*"), given("pathGlobFilter", "nothing*"), matching("par*"), matching("*.parquet")]
+          given("pathGlobFilter", "part*"), given("pathGlobFilter", "nothing*"),
+          matching("par*"), matching("*.parquet")]
 """
 
 FORMULA = """

@@ -101,3 +101,11 @@ def test_a_description_in_many_parts_arrives_whole(world) -> None:
     frame = world.session("ann", OWN).sql(f"SELECT {columns} FROM emp")
     assert len(base64.b64encode(zlib.compress(_described(frame).encode(), 1))) > 2 * 7000, "it would fit into one part"
     assert len(frame.collect()) == 2
+
+
+def test_sessions_of_a_user_act_by_one_ticket(world) -> None:
+    """Sessions come and go, and what they act by stays."""
+    guard = world.guard(ALL)
+    tickets = [session(user, guard, world.spark).conf.get("spark.headgate.ticket") for user in ("ann", "ann", "bea")]
+    assert len(set(tickets[:2])) == 1
+    assert tickets[2] != tickets[0]
