@@ -68,14 +68,28 @@ NARROWER = "  - {id: d, subject: {role: analyst}, object: {tables: [crew], attri
 @pytest.mark.parametrize(
     ("word", "query"),
     [
-        ("count", "SELECT sum(salary), count(salary) FROM crew"),
-        ("assist", "SELECT sum(salary) FROM crew WHERE salary IS NOT NULL OR id >= 0"),
+        ("count", "SELECT sum(salary) + count(salary) FROM crew"),
+        ("assist", "SELECT sum(salary) + sum(id) FROM crew WHERE salary IS NOT NULL OR id >= 0"),
     ],
 )
 def test_cells_that_another_use_takes_away_do_not_count(crew, word, query) -> None:
-    """A sum of all needs four; beside something that is allowed in D alone, it is of two."""
+    """A sum of all needs four; together with something that is allowed in D alone, it is of two."""
     ann = asking(crew, REST + allowing("sum", 4) + NARROWER + f"allow: [{word}]}}\n")
     assert rows(ann.sql(query)) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "query", "answer"),
+    [
+        ("count", "SELECT sum(salary), count(salary) FROM crew", (10689, 2)),
+        ("assist", "SELECT sum(salary) FROM crew WHERE salary IS NOT NULL OR id >= 0", (10689,)),
+        ("assist", "SELECT sum(salary) FROM crew WHERE salary IS NOT NULL", None),
+        ("assist", "SELECT sum(salary) FROM crew WHERE salary IS NULL", (1266,)),
+    ],
+)
+def test_a_sum_of_all_beside_what_is_allowed_of_some(crew, word, query, answer) -> None:
+    ann = asking(crew, REST + allowing("sum", 4) + NARROWER + f"allow: [{word}]}}\n")
+    assert rows(ann.sql(query)) == ([] if answer is None else [answer])
 
 
 def test_cells_that_a_view_takes_away_do_not_count(crew) -> None:
@@ -235,3 +249,11 @@ def test_windows_do_not_count_rows_that_may_be_counted_in_groups_only(world) -> 
 
 def _asked(world, policies: str, query: str):
     return rows(world.session("ann", policies).sql(query))
+
+
+def test_sums_of_all_and_of_cells_that_a_predicate_does_not_see_are_compared(crew) -> None:
+    """The second one lacks the two of D, as to the predicate all others are NULL."""
+    ann = asking(crew, REST + allowing("sum", 4) + NARROWER + "allow: [assist]}\n")
+    assert rows(ann.sql("SELECT sum(salary) FROM crew")) == [(10689,)]
+    with refused("together tell of fewer than 4 rows"):
+        ann.sql("SELECT sum(salary) FROM crew WHERE salary IS NULL").collect()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Set
 from typing import Any
 
 from headgate.guard.cover import Cover
+from headgate.guard.lower import Term
 from headgate.guard.plan import Node
 from headgate.guard.vocabulary import PASSING
 
@@ -50,10 +51,8 @@ class Carriage:
         known = self._known.get(place)
         if known is not None:
             return known
-        way = list(_way(leaf, aggregate))
-        if not way or way[-1] is not aggregate:
-            return None
-        if any(node.name == "Aggregate" or node.id in self._narrowing for node in way[:-1]):
+        way = self._way_to(leaf, aggregate)
+        if way is None:
             return None
         need = self._known[place] = self._key()
         entry = {"need": need}
@@ -69,6 +68,27 @@ class Carriage:
                 self._carry[node.id].extend(keys)
         self._groups[aggregate.id].append(entry)
         return need
+
+    def to_aggregate(self, leaf: Node, aggregate: Node, value: Term, repeated: bool = True) -> str | None:
+        """The key of a value that gets from the leaf to an aggregate; None where there is no way, or where rows may be
+        `repeated` on it and must not be."""
+        way = self._way_to(leaf, aggregate)
+        if way is None or (not repeated and any(node.name in _REPEATING for node in way)):
+            return None
+        key = self._key()
+        self._leaves.setdefault(leaf.id, []).append({"key": key, "value": value})
+        for node in way[:-1]:
+            if node.name == "Project":
+                self._carry[node.id].append(key)
+        return key
+
+    def _way_to(self, leaf: Node, aggregate: Node) -> list[Node] | None:
+        way = list(_way(leaf, aggregate))
+        if not way or way[-1] is not aggregate:
+            return None
+        # INVARIANT: what a view's own policies take away is not carried past them.
+        aside = any(node.name == "Aggregate" or node.id in self._narrowing for node in way[:-1])
+        return None if aside else way
 
     def finish(self, guards: dict[int, dict[str, Any]]) -> None:
         """Put what is carried for groups into the guards of the leaves."""

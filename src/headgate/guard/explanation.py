@@ -227,6 +227,8 @@ def _done(judged: Judged) -> Iterator[str]:
             yield f"`{access.table}.{access.names.get(column, names[column])}` is withheld where it is not covered"
     for node, places in recipe.removed.items():
         yield f"{len(places)} of the conditions of {judged.description.nodes[node].name} removed"
+    for copies in recipe.copies.values():
+        yield from (f"`{names[one['into']]}` is computed of what is covered for it" for one in copies)
     for columns in recipe.nulled.values():
         yield from (f"`{names[column]}` is NULL: what it is made of may not be used" for column in columns)
     if recipe.groups:

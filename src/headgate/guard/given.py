@@ -78,7 +78,7 @@ class _Judging:
         if self.recipe.refusals or cover.never or self._withheld(use):
             return Given.NOTHING
         part = use.shown and use.origin[2] in self.masked
-        whole = not part and not self._cut(access, use.column) and fully_covered(access, use, self.description)
+        whole = not part and not self._cut(access, use) and fully_covered(access, use, self.description)
         return Given.ALL if whole else Given.PART
 
     def _of_rows(self, access: Access, counted: bool, nothing: bool = False) -> Given:
@@ -94,7 +94,8 @@ class _Judging:
             return self.masked.get(place) is False
         return kind == "where" and place in self.recipe.removed.get(node, ())
 
-    def _cut(self, access: Access, column: int) -> bool:
+    def _cut(self, access: Access, use: Use) -> bool:
         """Whether rows are left out, or cells of the column: also because of what else the query does."""
         entry = self.recipe.guards.get(access.leaf.id, {})
-        return "where" in entry or any(cell == column for cell, _ in entry.get("cells", ()))
+        copied = any(one["into"] == use.into for one in self.recipe.copies.get(use.at, ()))
+        return "where" in entry or (not copied and any(cell == use.column for cell, _ in entry.get("cells", ())))

@@ -20,6 +20,8 @@ class Recipe:
     masks: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     removed: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     nulled: dict[int, list[int]] = field(default_factory=dict)
+    copies: dict[int, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    """Aggregates that take what is carried to them in place of a column, or of the rows they count."""
     carry: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
     groups: dict[int, list[dict[str, str]]] = field(default_factory=lambda: defaultdict(list))
     releases: list[dict[str, Any]] = field(default_factory=list)
@@ -36,6 +38,7 @@ class Recipe:
             "masks": self.masks,
             "removed": self.removed,
             "nulled": self.nulled,
+            "copies": self.copies,
             "carry": self.carry,
             "groups": self.groups,
             "releases": self.releases,

@@ -13,7 +13,8 @@ from typing import Any
 
 from headgate.guard.carriage import Carriage
 from headgate.guard.compliance import Access, cover_of
-from headgate.guard.cover import Cover, any_cell, any_cover, both, rows_of_any
+from headgate.guard.copies import Copies
+from headgate.guard.cover import Cover, any_cell, any_cover, any_term, both, rows_of_any
 from headgate.guard.group_sizes import GroupSizes
 from headgate.guard.lower import NULL, Term, call
 from headgate.guard.plan import Description
@@ -59,6 +60,7 @@ class _Writer:
         narrowing = {one.leaf.id for one in views if not one.open >= {*one.leaf.out}}
         self.carriage = Carriage(self.recipe.carry, self.recipe.groups, narrowing)
         self.sizes = GroupSizes(description, self.recipe, self.carriage)
+        self.copies = Copies(description, self.recipe, self.carriage)
         self.uses: dict[int, dict[int, list[Use]]] = defaultdict(lambda: defaultdict(list))
         removed = self._removed()
         for use in purposes.uses:
@@ -109,10 +111,7 @@ class _Writer:
         rows = rows_of_any(covers)
         if rows is not None and not by_column:
             self.recipe.withheld.append(f"rows of `{access.table}` are withheld in part")
-        counted = self._count_rows(access)
-        if counted is not None and counted != rows and by_column:
-            self.recipe.withheld.append(f"`{access.table}` is used in rows only that may be counted")
-        rows = both(rows, counted)
+        rows = self._with_counted(access, rows, self._count_rows(access), named=bool(by_column))
         for column in access.chosen:
             rows = both(rows, self._chosen(access, column))
         for column, uses in by_column.items():
@@ -129,6 +128,16 @@ class _Writer:
             if marked:
                 entry["carried"] = marked
             self.recipe.guards[access.leaf.id] = entry
+
+    def _with_counted(self, access: Access, rows: Term | None, counted: Term | None, *, named: bool) -> Term | None:
+        """The rows that are used, with those that are counted: others as well, where each count can be told which."""
+        if counted is None or counted == rows or not named:
+            return both(rows, counted)
+        nodes = self.counted.leaves[access.leaf.id]
+        if all(self.copies.counted(access, node, self.counted.columns[node], counted) for node in nodes):
+            return None if rows is None else any_term([rows, counted])
+        self.recipe.withheld.append(f"`{access.table}` is used in rows only that may be counted")
+        return both(rows, counted)
 
     def _idle(self, access: Access, by_column: Mapping[int, Sequence[Use]]) -> Iterator[list[Any]]:
         """Columns that Spark may compute with although nobody wants what becomes of them; others see to themselves."""
@@ -243,8 +252,11 @@ class _Writer:
                 return _FALSE, call("fit", NULL, {"column": column})
             self.hidden.add(column)
             return None
-        cell = self._cell(access, column, possible, marked)
-        self.sizes.of_values(access, possible, None if cell is None else cell[0])
+        staying, copied = self.copies.apart(access, column, possible)
+        for use, cover in copied:
+            self.sizes.of_values(access, [(use, cover)], cover.where)
+        cell = self._cell(access, column, staying, marked)
+        self.sizes.of_values(access, staying, None if cell is None else cell[0])
         return cell
 
     def _only_shown(self, access: Access, uses: Sequence[Use]) -> bool:

@@ -30,7 +30,7 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
   /** Whether something in the plan could tell of what it is put to. */
   private var telling = true
   /** Whether something may be NULL of which Spark knew that it never is. */
-  private var loosened = recipe.path("nulled").size() > 0 || recipe.path("quiet").size() > 0
+  private var loosened = Seq("nulled", "copies", "quiet").exists(recipe.path(_).size() > 0)
   private val quiet = new Quiet(ids("quiet"), numbers)
 
   def apply(plan: LogicalPlan): LogicalPlan = {
@@ -141,7 +141,12 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
       case alias @ Alias(child, name) if nulled.contains(numbers(alias.exprId)) => Alias(Literal(null, child.dataType), name)(alias.exprId, alias.qualifier)
       case other => other
     }
-    val wider = if (keys.isEmpty) withheld else carry(withheld, keys)
+    val copies = recipe.path("copies").path(id).elements().asScala.map(one => one.get("into").asLong -> carried(one.get("key").asText)).toMap
+    val own = if (copies.isEmpty) withheld else withheld.mapExpressions {
+      case alias: Alias if copies.contains(numbers(alias.exprId)) => alias.withNewChildren(Seq(Apply.taking(alias.child, copies(numbers(alias.exprId)))))
+      case other => other
+    }
+    val wider = if (keys.isEmpty) own else carry(own, keys)
     val groups = recipe.path("groups").path(id)
     if (groups.isMissingNode) wider else largeGroups(wider, groups)
   }
@@ -233,7 +238,23 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
 
 object Apply {
   /** What a recipe speaks of. One that asks for none of it leaves the plan as it is. */
-  private val parts = Seq("guards", "unused", "masks", "removed", "nulled", "carry", "groups", "quiet")
+  private val parts = Seq("guards", "unused", "masks", "removed", "nulled", "copies", "carry", "groups", "quiet")
+
+  /** What is made of one aggregate, with that taking another column: in place of its own, or of the rows that it counts. */
+  private def taking(made: Expression, copy: Attribute): Expression = {
+    val aggregates = made.collect { case one: AggregateExpression => one }
+    val columns = aggregates.flatMap(_.references).distinct
+    val fits = columns match {
+      case Seq(column) => column.dataType == copy.dataType
+      case Seq() => aggregates.forall { case one => one.aggregateFunction match { case Count(taken) => taken.forall(_.foldable); case _ => false } }
+      case _ => false
+    }
+    if (aggregates.size != 1 || !fits) Build.broken("an aggregate takes something else")
+    made.transform { case one: AggregateExpression =>
+      if (columns.isEmpty) one.copy(aggregateFunction = Count(copy))
+      else one.transform { case a: Attribute if a.exprId == columns.head.exprId => copy }
+    }
+  }
 
   /** The same with the last rows taken at the root, where alone Spark can: columns are masked before as well as after. */
   private def tailed(plan: LogicalPlan): LogicalPlan = plan match {
