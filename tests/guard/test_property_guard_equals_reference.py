@@ -24,7 +24,8 @@ FOLK = [
 ]
 CONDITIONS = ["dept = 'A'", "dept <> 'A'", "id < 6", "pay > 4", "name = 'n1' OR id > 8", "pay IS NULL"]
 ASKED = ["id > 3", "dept = 'A'", "pay > 2", "pay > 2 OR dept = 'B'", "name IS NOT NULL", "id > 2 AND pay < 8"]
-PRIVILEGES = ["read", "assist", "sum", "avg", "count", "max", "min", "compute"]
+FUNCTIONS = ["sum", "avg", "count", "max", "min"]
+PRIVILEGES = ["read", "assist", *FUNCTIONS, "compute"]
 
 
 def columns(least: int, most: int) -> st.SearchStrategy[list[str]]:
@@ -33,11 +34,16 @@ def columns(least: int, most: int) -> st.SearchStrategy[list[str]]:
 
 @st.composite
 def policies(draw: st.DrawFn, masked: bool) -> list[dict[str, Any]]:
-    """A few policies, of which the first often lets most be read."""
+    """A few policies, of which the first often lets most be read, and some give each function cells of its own."""
     found: list[dict[str, Any]] = []
     if draw(st.booleans()) or draw(st.booleans()):
         found.append({"object": {"attributes": draw(columns(3, 3))}, "allow": ["read"]})
-    for _ in range(draw(st.integers(1, 4))):
+    if not masked and draw(st.booleans()):
+        for function in draw(st.lists(st.sampled_from(FUNCTIONS), min_size=2, max_size=3, unique=True)):
+            where = draw(st.sampled_from([None, *CONDITIONS]))
+            narrowed = {"attributes": ["pay"], **({"where": where} if where else {})}
+            found.append({"object": narrowed, "allow": [function]})
+    for _ in range(draw(st.integers(1, 3))):
         one: dict[str, Any] = {"object": {"attributes": draw(columns(1, 4))}}
         if where := draw(st.sampled_from([None, None, *CONDITIONS])):
             one["object"]["where"] = where
@@ -60,8 +66,8 @@ def shown(draw: st.DrawFn) -> str:
 @st.composite
 def computed(draw: st.DrawFn) -> str:
     key = draw(st.sampled_from([None, "dept", "name"]))
-    functions = st.tuples(st.sampled_from(["sum", "avg", "count", "max", "min"]), st.sampled_from(["pay", "id"]))
-    calls = draw(st.lists(functions, min_size=1, max_size=3))
+    functions = st.tuples(st.sampled_from(FUNCTIONS), st.sampled_from(["pay", "pay", "id"]))
+    calls = draw(st.lists(functions, min_size=1, max_size=4))
     outputs = [f"{function}({column}) AS x{place}" for place, (function, column) in enumerate(calls)]
     outputs += draw(st.sampled_from([[], [], ["count(*) AS n"]]))
     where = draw(st.sampled_from(["", "", *(f" WHERE {one}" for one in ASKED)]))
