@@ -231,7 +231,7 @@ class _Writer:
         if self._only_shown(access, uses) and not self._shown_as_is(access, uses):
             self.masks.at_leaf(access, column)
             value: Term = {"column": column}
-            return _FALSE, call("masked", _FALSE, value, access.hidden(column, value))
+            return _FALSE, call("fit", access.hidden(column, value), value)
         possible: list[tuple[Use, Cover]] = []
         never_used = True
         for use in uses:
