@@ -367,6 +367,7 @@ def test_an_algorithm_that_never_ends_is_stopped(tmp_path) -> None:
 LEFT_OUT = {
     "org.apache.spark.ml.clustering.BisectingKMeans",
     "org.apache.spark.ml.clustering.PowerIterationClusteringWrapper",
+    "org.apache.spark.ml.feature.RFormula",
     "org.apache.spark.ml.feature.RegexTokenizer",
 }
 

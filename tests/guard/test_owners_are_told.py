@@ -80,7 +80,7 @@ def asked(world, policies: str, query: str, **options: Any) -> Guard:
         (
             LARGEST + COUNTS_IN_A,
             "SELECT count(*), max(name) FROM emp",
-            {("*", "count", True, "part"), ("name", "max", True, "part")},
+            {("*", "count", True, "part"), ("name", "max", True, "all")},
         ),
         (OWN, "SELECT 1 AS one FROM emp", {("*", "assist", False, "part")}),
         (ALL, "SELECT title FROM dept", set()),
