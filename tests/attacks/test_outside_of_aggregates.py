@@ -223,3 +223,41 @@ def test_users_do_not_write_tables(crowd, place) -> None:
     ann = crowd.session("ann", SUMS + more, tables=("crowd", "picked"), settings=settings)
     with refused("there is a table in"):
         ann.range(30).selectExpr("CAST(id AS int) AS n").write.mode("overwrite").parquet(str(crowd.folder / place))
+
+
+EVERYBODY = SUMS.replace("avg, sum, count, max, min, compute", "sum")
+BUT_ONE_OF_THEM = (
+    "  - {id: means, subject: {role: analyst}, object: {tables: [crowd], attributes: [salary], where: id <> 30},"
+    " allow: [avg], min_group: 5}\n"
+)
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        "",
+        "JOIN VALUES (1) AS t(x) ON x = 1",
+        "WHERE id >= (SELECT min(x) FROM VALUES (0) AS v(x))",
+        "WHERE id IN (SELECT id FROM crowd)",
+    ],
+)
+def test_functions_of_other_rows_are_other_questions(crowd, tail) -> None:
+    """The sum of all less the mean of all but one is that one."""
+    ann = crowd.session("ann", EVERYBODY + BUT_ONE_OF_THEM, tables=("crowd",))
+    with refused("together tell of fewer than 5 rows" if not tail else APART):
+        ann.sql(f"SELECT sum(salary), avg(salary) FROM crowd {tail}").collect()
+
+
+def test_a_table_that_is_there_twice_makes_two_questions(crowd) -> None:
+    ann = crowd.session("ann", EVERYBODY, tables=("crowd",))
+    joined = "FROM crowd a LEFT JOIN crowd b ON a.id = b.id AND b.id <> 30"
+    with refused(APART):
+        ann.sql(f"SELECT sum(a.salary), sum(b.salary) {joined}").collect()
+    assert rows(ann.sql(f"SELECT sum(a.salary) {joined}")) == [(TOTAL,)]
+
+
+def test_functions_of_the_same_rows_are_one_question(crowd) -> None:
+    means = EVERYBODY + BUT_ONE_OF_THEM.replace(", where: id <> 30", "").replace("min_group: 5", "min_group: 3")
+    ann = crowd.session("ann", means, tables=("crowd",))
+    query = "SELECT sum(salary), avg(salary) FROM crowd JOIN VALUES (1) AS t(x) ON x = 1"
+    assert rows(ann.sql(query)) == rows(ann.sql(query)) == [(TOTAL, TOTAL / 31)]

@@ -90,6 +90,15 @@ class Carriage:
         aside = any(node.name == "Aggregate" or node.id in self._narrowing for node in way[:-1])
         return None if aside else way
 
+    def obstacle(self, leaf: Node, target: Node) -> str:
+        """What stands between a leaf and the aggregate that something should be carried to."""
+        last = leaf
+        for node in _way(leaf, target):
+            if node is not target and (node.name == "Aggregate" or node.id in self._narrowing):
+                return node.name
+            last = node
+        return last.parent.name if last.parent is not None else target.name
+
     def finish(self, guards: dict[int, dict[str, Any]]) -> None:
         """Put what is carried for groups into the guards of the leaves."""
         for leaf, columns in self._leaves.items():
@@ -112,11 +121,3 @@ def _way(leaf: Node, target: Node) -> Iterator[Node]:
         if node is target:
             return
         below, node = node, node.parent
-
-
-def obstacle(leaf: Node, target: Node) -> str:
-    """What stands between a leaf and the node that something should be carried to."""
-    last = leaf
-    for node in _way(leaf, target):
-        last = node
-    return last.parent.name if last.parent is not None else target.name

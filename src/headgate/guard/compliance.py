@@ -48,6 +48,14 @@ class Access:
     """Columns by which the reader has chosen rows, with nothing of it in the plan."""
     open: frozenset[int] = frozenset()
     """Columns that may be read in every row."""
+    padded: frozenset[int] = frozenset()
+    """Columns that are CHARs, which Spark fills up with blanks above the table."""
+
+    @property
+    def narrows(self) -> bool:
+        """Whether any use that is asked for is not allowed of all rows, or in groups of some size only."""
+        narrower = any(not one.always or one.need is not None for one in self.covers.values())
+        return narrower or not self.open >= {*self.leaf.out}
 
     def cover(self, column: int, privilege: str) -> Cover:
         return self.covers.get((column, privilege), NEVER)
@@ -182,6 +190,7 @@ class Compliance:
             failed,
             by,
             frozenset(one for one, name in known.items() if _everywhere(decided.guards[(name, READ)])),
+            padded,
         )
 
     def may_choose(self, user: User, table: str, column: str, environment: Environment) -> bool:

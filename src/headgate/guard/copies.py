@@ -29,6 +29,7 @@ class Copies:
 
     def __init__(self, description: Description, recipe: Recipe, carriage: Carriage) -> None:
         self._nodes = description.nodes
+        self._types = description.types
         self._recipe = recipe
         self._carriage = carriage
 
@@ -39,7 +40,7 @@ class Copies:
         places: dict[_Place, list[Covered]] = defaultdict(list)
         for use, cover in uses:
             places[use.at, use.into].append((use, cover))
-        able = [place for place, found in places.items() if self._alone(found)]
+        able = [place for place, found in places.items() if self._alone(access, found)]
         staying = [one for place, found in places.items() if place not in able for one in found]
         # Where nothing has to stay, the column serves the first of the aggregates.
         served = {cover.key for _, cover in staying or uses[:1]}
@@ -70,14 +71,17 @@ class Copies:
             self._recipe.copies[use.at].append({"into": use.into, "key": key})
         return key is not None
 
-    def _alone(self, found: Sequence[Covered]) -> bool:
-        """Whether uses are those of one aggregate, which takes the column as it is."""
+    def _alone(self, access: Access, found: Sequence[Covered]) -> bool:
+        """Whether uses are those of one aggregate, which takes the column as it comes from the table."""
         use = found[0][0]
         if use.at < 0 or self._nodes[use.at].name != "Aggregate" or len({cover.key for _, cover in found}) > 1:
             return False
         taken = self._only(use.at, use.into)
         named = [one for one in taken.walk() if one.kind == "column"] if taken is not None else []
-        return len(named) == 1 and all(one.direct and not one.given and not one.idle for one, _ in found)
+        if len(named) != 1 or use.column in access.padded:
+            return False
+        same = self._types[named[0].column] == access.types[use.column]
+        return same and all(one.direct and not one.given and not one.idle for one, _ in found)
 
     def _counts(self, node: int, column: int) -> bool:
         counting = self._only(node, column)

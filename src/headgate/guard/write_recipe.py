@@ -14,7 +14,7 @@ from typing import Any
 from headgate.guard.carriage import Carriage
 from headgate.guard.compliance import Access, cover_of
 from headgate.guard.copies import Copies
-from headgate.guard.cover import Cover, any_cell, any_cover, any_term, both, rows_of_any
+from headgate.guard.cover import Cover, any_cell, any_cover, both, rows_of_any
 from headgate.guard.group_sizes import GroupSizes
 from headgate.guard.lower import NULL, Term, call
 from headgate.guard.plan import Description
@@ -55,9 +55,9 @@ class _Writer:
         self.recipe = Recipe()
         self.reasons = Reasons(description)
         self.hidden: set[int] = set()
-        # INVARIANT: what a view's own policies take away is still there below it, where rows are counted.
+        # INVARIANT: what a view's own policies take away, of any use, is still there below it, where rows are counted.
         views = (one for one in accesses.values() if one.leaf.name == "View")
-        narrowing = {one.leaf.id for one in views if not one.open >= {*one.leaf.out}}
+        narrowing = {one.leaf.id for one in views if one.narrows}
         self.carriage = Carriage(self.recipe.carry, self.recipe.groups, narrowing)
         self.sizes = GroupSizes(description, self.recipe, self.carriage)
         self.copies = Copies(description, self.recipe, self.carriage)
@@ -130,12 +130,14 @@ class _Writer:
             self.recipe.guards[access.leaf.id] = entry
 
     def _with_counted(self, access: Access, rows: Term | None, counted: Term | None, *, named: bool) -> Term | None:
-        """The rows that are used, with those that are counted: others as well, where each count can be told which."""
+        """The rows that are used: all of which a named column may be, where each count can be told which of them it
+        counts, else only those that may be counted."""
         if counted is None or counted == rows or not named:
             return both(rows, counted)
-        nodes = self.counted.leaves[access.leaf.id]
-        if all(self.copies.counted(access, node, self.counted.columns[node], counted) for node in nodes):
-            return None if rows is None else any_term([rows, counted])
+        told = {node: self.counted.columns[node] for node in self.counted.leaves[access.leaf.id]}
+        given = {node: made for node, made in told.items() if not {*made} <= {*self.recipe.nulled.get(node, ())}}
+        if all(self.copies.counted(access, node, made, counted) for node, made in given.items()):
+            return rows
         self.recipe.withheld.append(f"`{access.table}` is used in rows only that may be counted")
         return both(rows, counted)
 

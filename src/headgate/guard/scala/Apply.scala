@@ -141,14 +141,24 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
       case alias @ Alias(child, name) if nulled.contains(numbers(alias.exprId)) => Alias(Literal(null, child.dataType), name)(alias.exprId, alias.qualifier)
       case other => other
     }
-    val copies = recipe.path("copies").path(id).elements().asScala.map(one => one.get("into").asLong -> carried(one.get("key").asText)).toMap
-    val own = if (copies.isEmpty) withheld else withheld.mapExpressions {
-      case alias: Alias if copies.contains(numbers(alias.exprId)) => alias.withNewChildren(Seq(Apply.taking(alias.child, copies(numbers(alias.exprId)))))
-      case other => other
-    }
+    val own = copied(withheld, recipe.path("copies").path(id).elements().asScala.toSeq.filterNot(one => nulled(one.get("into").asLong)))
     val wider = if (keys.isEmpty) own else carry(own, keys)
     val groups = recipe.path("groups").path(id)
     if (groups.isMissingNode) wider else largeGroups(wider, groups)
+  }
+
+  private def copied(plan: LogicalPlan, wanted: Seq[JsonNode]): LogicalPlan = if (wanted.isEmpty) plan else {
+    val copies = wanted.map(one => one.get("into").asLong -> carried(one.get("key").asText)).toMap
+    val taken = mutable.Set.empty[Long]
+    val changed = plan.mapExpressions {
+      case alias: Alias if copies.contains(numbers(alias.exprId)) =>
+        taken += numbers(alias.exprId)
+        alias.withNewChildren(Seq(Apply.taking(alias.child, copies(numbers(alias.exprId)))))
+      case other => other
+    }
+    // INVARIANT: an aggregate that does not take what was made for it takes the cells of another one.
+    if (taken.size != wanted.size) Build.broken("a copy that no aggregate takes, or two for one")
+    changed
   }
 
   private def without(condition: Expression, removed: Set[Int]): Option[Expression] =

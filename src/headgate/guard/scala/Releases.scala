@@ -168,6 +168,8 @@ object Releases {
         simple(aggregate.child, leaf, aggregate.groupingExpressions, Nil).map { case (keys, where) => (keys.map(spelt), where.map(spelt).flatMap(Conjuncts.of)) }
       case _ => None
     }
+    // INVARIANT: two functions of one aggregate may be of other rows, and two tables in it may be the same one.
+    def about = (behind(node).indexWhere(_ eq leaf), Option(release.get("there")).filterNot(_.isNull).map(new Build(leaf.output.map(one => numbers(one.exprId) -> one).toMap)(_)).map(named))
     val read = Extent.of(leaf)
     val extent = if (leaf.isStreaming) read.ofAllBatches else Some(read)
     form match {
@@ -175,9 +177,9 @@ object Releases {
         val (cells, rows, need) = covered(leaf, recipe.get("guards").path(release.get("leaf").asText), release.get("key").asText, numbers)
         val settings = if ((keys ++ where).forall(Steady.settled)) Map.empty[String, String] else Steady.settings(session, ordered = false)
         Question(where.map(cells).map(named).toSet, keys.map(cells).map(named).toSet, rows.map(named).toSet, kinds, leaf.isStreaming, named(need), extent.get, settings)
-      case _ if leaf.isStreaming => Question(Set.empty, Set.empty, Set.empty, kinds, true, other = Some(session.sparkContext.getLocalProperty("sql.streaming.queryId")))
+      case _ if leaf.isStreaming => Question(Set.empty, Set.empty, Set.empty, kinds, true, other = Some((session.sparkContext.getLocalProperty("sql.streaming.queryId"), about)))
       case _ if !steady => Question(Set.empty, Set.empty, Set.empty, kinds, false, other = Some(new Moving))
-      case _ => Question(Set.empty, Set.empty, Set.empty, kinds, false, settings = Steady.settings(session, ordered = true), other = Some(node.canonicalized -> behind.definitions(node)))
+      case _ => Question(Set.empty, Set.empty, Set.empty, kinds, false, settings = Steady.settings(session, ordered = true), other = Some((node.canonicalized, behind.definitions(node), about)))
     }
   }
 
