@@ -10,6 +10,7 @@ from typing import Any
 import endpoints
 import pytest
 from endpoints import ALICE, answer_of, answers_to, running_endpoint
+from guarded import has
 
 SCHEMA = """
 import json
@@ -113,7 +114,9 @@ def answers(watched) -> dict[str, dict[str, Any]]:
 def test_the_text_of_a_default_in_a_schema_is_not_evaluated(answers) -> None:
     *said, asked = answer_of(answers, "defaults")
     assert asked == []
-    assert all("refused by the guard" in one for one in said), said
+    assert "done" not in said
+    # Clients of Spark 4.0 are not told why a parsed schema is refused.
+    assert all("refused by the guard" in one for one in said if one or has("4.1")), said
 
 
 def test_a_base_path_is_looked_at_before_spark_looks_there(answers) -> None:
