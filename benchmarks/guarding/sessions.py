@@ -36,9 +36,12 @@ GUARDED = ("guarded", "guarded again")
 KINDS = ("plain", "guarded", "plain again", "guarded again")
 
 
-def policies(names: list[str], spark: SparkSession, more: int = 0, own: bool = False) -> str:
-    """The policies of table 1, everything else open, and as many rules beside as are asked for: of other users on whole
-    tables, or of the user's own, each on some rows of one column after the other."""
+OTHERS, OWN, DENIALS = "other users'", "the user's own, beside wider ones", "the user's own, each of which withholds"
+"""Whose rules there may be beside those of table 1: on whole tables, or on some rows of one column after the other."""
+
+
+def policies(names: list[str], spark: SparkSession, more: int = 0, whose: str = OTHERS) -> str:
+    """The policies of table 1, everything else open, and as many rules beside as are asked for."""
     lines = []
     for name in names:
         cells = TABLE_1.get(name, {})
@@ -47,18 +50,23 @@ def policies(names: list[str], spark: SparkSession, more: int = 0, own: bool = F
         lines.append(f"  - {{id: {name}, {head}[{', '.join(others)}]}}, allow: [read]}}")
         for column, where in cells.items():
             lines.append(f'  - {{id: {name}-{column}, {head}[{column}], where: "{where}"}}, allow: [read]}}')
-    columns = [(name, column) for name in names for column in spark.table(f"tpcds.{name}").columns] if own else []
+    columns = [(name, *one) for name in names for one in spark.table(f"tpcds.{name}").dtypes] if whose != OTHERS else []
     for number in range(more):
-        if own:
-            name, column = columns[number % len(columns)]
-            who, what = (
-                "role: analyst",
-                f'tables: [tpcds.{name}], attributes: [{column}], where: "{column} IS NOT NULL"',
-            )
-        else:
-            who, what = f"user: user{number}", f"tables: [tpcds.{names[number % len(names)]}]"
-        lines.append(f"  - {{id: rule-{number}, subject: {{{who}}}, object: {{{what}}}, allow: [read]}}")
+        who, what, does = f"user: user{number}", f"tables: [tpcds.{names[number % len(names)]}]", "allow"
+        if whose != OTHERS:
+            table, column, kind = columns[number % len(columns)]
+            some = f"{column} IS NOT NULL" if whose == OWN else _one_value(column, kind, number)
+            who, what = "role: analyst", f'tables: [tpcds.{table}], attributes: [{column}], where: "{some}"'
+            does = "allow" if whose == OWN else "deny"
+        lines.append(f"  - {{id: rule-{number}, subject: {{{who}}}, object: {{{what}}}, {does}: [read]}}")
     return "version: 1\npolicies:\n" + "\n".join(lines)
+
+
+def _one_value(column: str, kind: str, number: int) -> str:
+    """A condition that is another one for each number."""
+    if kind == "date":
+        return f"{column} = DATE '{2100 + number // 365}-01-01'"
+    return f"{column} = '{number}'" if kind == "string" else f"{column} = -{number + 10}"
 
 
 def generated(data: Path, scale: float) -> list[str]:
@@ -105,6 +113,6 @@ def opened(spark: SparkSession, names: list[str]) -> dict[str, SparkSession]:
     return sessions
 
 
-def guard_of(spark: SparkSession, names: list[str], more: int = 0, own: bool = False) -> Guard:
+def guard_of(spark: SparkSession, names: list[str], more: int = 0, whose: str = OTHERS) -> Guard:
     catalog = catalog_of(spark, [f"tpcds.{name}" for name in names])
-    return Guard(catalog, parse_policies(policies(names, spark, more, own), catalog), {"ann": ANN})
+    return Guard(catalog, parse_policies(policies(names, spark, more, whose), catalog), {"ann": ANN})

@@ -227,7 +227,7 @@ answer = [first, told, [list(row) for row in spark.range(2).selectExpr(*quick).c
 )
 
 # Computed while a plan is optimised, and not to be stopped; after some seconds it ends by itself.
-FAR = "levenshtein(repeat('a', 25000), repeat('b', 25000))"
+FAR = "levenshtein(repeat('a', 45000), repeat('b', 45000))"
 
 # Who lets go of what cannot be stopped, or has it interrupted, has it still. Ids may be spelt in many ways.
 QUERIES_LET_GO = (
