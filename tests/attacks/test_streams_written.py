@@ -6,6 +6,7 @@ import json
 
 import pytest
 from guarded import USERS, drained, policy, refused, rows
+from pyspark.sql.functions import expr
 
 from headgate.guard import Guard, Settings, Source, session, table_schema
 from headgate.model.schema import StreamCatalog
@@ -23,10 +24,14 @@ def folder(tmp_path):
     return tmp_path
 
 
-def guard_of(world, folder, *writable: str) -> Guard:
+def guard_of(world, folder, *writable: str, policies: str = SHOWN + ALL) -> Guard:
     catalog = StreamCatalog([table_schema("words", world.spark.createDataFrame([("a",)], "value string").schema)])
     settings = Settings({"words": Source(path=str(folder / "in"))}, writable=writable)
-    return Guard(catalog, parse_policies(f"version: 1\npolicies:\n{SHOWN}{ALL}", catalog), USERS, settings)
+    return Guard(catalog, parse_policies(f"version: 1\npolicies:\n{policies}", catalog), USERS, settings)
+
+
+COUNTS = policy("counts", "object: {tables: [words]}, allow: [count]")
+"""Of words that may not be seen, too, it may be counted how many there are."""
 
 
 def user(world, folder, *writable: str, name: str = "ann"):
@@ -222,3 +227,17 @@ def test_options_that_say_what_files_look_like(world, folder) -> None:
     stream = written(ann, folder, "json", path=folder / "out" / "json", checkpointLocation=folder / "out" / "c")
     drained(stream.option("compression", "gzip").start())
     assert rows(world.spark.read.json(str(folder / "out" / "json"))) == [("Association",)]
+
+
+@pytest.mark.parametrize("columns", [("count(value)", "max(value)"), ("max(value)", "count(value)"), ("count(value)",)])
+def test_state_holds_nothing_that_may_only_be_computed_with(world, folder, columns) -> None:
+    """Also where one of two functions is given cells of its own."""
+    guard = guard_of(world, folder, str(folder / "out"), policies=SHOWN + COUNTS)
+    words = session("ann", guard, world.spark).readStream.text(str(folder / "in"))
+    stream = words.groupBy().agg(*map(expr, columns)).writeStream.format("memory").outputMode("complete")
+    with refused("the state of this stream would hold values that may be used and not seen"):
+        stream.queryName("computed").option("checkpointLocation", str(folder / "out" / "c")).start()
+    drained(stream.queryName("computed").trigger(availableNow=True).start())
+    assert rows(world.spark.table("computed")) == [
+        tuple(2 if one == "count(value)" else "Association" for one in columns)
+    ]

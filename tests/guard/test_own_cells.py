@@ -158,3 +158,14 @@ def test_what_may_not_be_seen_is_not_seen_of_a_copy(world) -> None:
         ask(world, FREE + SUMS + MEANS, "SELECT sum(salary), avg(salary) FROM emp WHERE salary = 100")
     found = ask(world, FREE + SUMS + MEANS, "SELECT sum(salary), first(salary), avg(salary) FROM emp")
     assert found == [(280, None, 55.0)]
+
+
+def test_what_is_withheld_of_a_definition_that_runs_once_is_null_to_who_names_it(world) -> None:
+    """Spark puts a definition in place of its names, unless it draws numbers."""
+    query = (
+        "WITH t AS (SELECT dept, count(*) AS c, rand() AS r FROM emp GROUP BY dept) "
+        "SELECT a.dept, b.c, a.c IS NULL FROM t a JOIN t b ON a.dept = b.dept AND a.r = b.r"
+    )
+    policies = policy("departments", "object: {tables: [emp], attributes: [dept]}, allow: [read]")
+    policies += policy("no-counts", "object: {tables: [emp]}, deny: [count]")
+    assert sorted(ask(world, policies, query)) == [(one, None, True) for one in "ABC"]

@@ -259,7 +259,8 @@ class Guard:
         accesses = dict(self._accesses(description, purposes, user, environment, version.compliance))
         on_assist_denied = version.defaults.on_assist_denied if version.decider.policies else AssistDenied.REFUSE
         recipe = write_recipe(description, purposes, accesses, on_assist_denied)
-        recipe.refusals.extend(state_objections(description, hidden=bool(recipe.quiet or recipe.groups)))
+        hidden = bool(recipe.quiet or recipe.groups or recipe.copies)
+        recipe.refusals.extend(state_objections(description, hidden))
         if not self.settings.compare_answers:
             recipe.releases.clear()
         return Judged(description, purposes, accesses, recipe)

@@ -25,13 +25,13 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
 
   private var count = 0
   private val carried = mutable.Map.empty[String, Attribute]
-  /** Common table expressions whose columns have the ids they had. Definitions come before what refers to them. */
+  /** Common table expressions whose columns are what they were. Definitions come before what refers to them. */
   private val untouched = mutable.Set.empty[Long]
   /** Whether something in the plan could tell of what it is put to. */
   private var telling = true
   /** Whether something may be NULL of which Spark knew that it never is. */
   private var loosened = Seq("nulled", "copies", "quiet").exists(recipe.path(_).size() > 0)
-  private val quiet = new Quiet(ids("quiet"), numbers)
+  private val quiet = Quiet(recipe, numbers)
 
   def apply(plan: LogicalPlan): LogicalPlan = {
     // INVARIANT: a recipe that was cut short is no recipe.
@@ -83,10 +83,16 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
     val (guarded, cells) = guard(id, plan, changed)
     val done = mask(id, plan, guarded, left ++ cells)
     plan match {
-      case definition: CTERelationDef if done._2.isEmpty => untouched += definition.id
+      case definition: CTERelationDef if done._2.isEmpty && sameColumns(definition, done._1) => untouched += definition.id
       case _ =>
     }
     done
+  }
+
+  /** Whether columns may be NULL where they could before, as all that refers to them says. */
+  private def sameColumns(before: LogicalPlan, after: LogicalPlan): Boolean = {
+    val now = if (loosened) Nullable(after) else after
+    before.output.map(one => (one.dataType, one.nullable)) == now.output.map(one => (one.dataType, one.nullable))
   }
 
   private def children(plan: LogicalPlan, below: Seq[(LogicalPlan, Renamed)]): Seq[LogicalPlan] = plan match {
@@ -242,8 +248,6 @@ class Apply(recipe: JsonNode, numbers: Numbers) {
     wanted.elements().asScala.flatMap(_.path("carried").elements().asScala.map(_.asText).zipWithIndex.map {
       case (key, place) => -(place + 1).toLong -> carried(key)
     }).toMap
-
-  private def ids(key: String): Set[Long] = recipe.path(key).elements().asScala.map(_.asLong).toSet
 }
 
 object Apply {

@@ -1,5 +1,8 @@
 package org.apache.spark.sql.headgate
 
+import com.fasterxml.jackson.databind.JsonNode
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
@@ -112,4 +115,9 @@ class Quiet(hidden: Set[Long], numbers: Numbers) {
     case _: Count | _: Sum | _: Average | _: Min | _: Max | _: First | _: Last | _: CentralMomentAgg | _: Covariance | _: PearsonCorrelation => true
     case _ => false
   }
+}
+
+object Quiet {
+  /** By what a recipe says of a plan. */
+  def apply(recipe: JsonNode, numbers: Numbers): Quiet = new Quiet(recipe.path("quiet").elements().asScala.map(_.asLong).toSet, numbers)
 }

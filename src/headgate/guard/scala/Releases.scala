@@ -12,32 +12,6 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.types._
 
-/** What an aggregate is about: rows of a table that meet conditions, divided by keys, both by the table's columns.
-  *
-  * One that is about more than that (`other`) can be asked again, and cannot be compared with others; nor can a stream.
-  * `rows` are the conditions of the policies, `kinds` says how its answers could be taken apart, `need` how large a group must be for each
-  * row's sake, `extent` which part of the table is read, and `settings` what the
-  * session was set to, if that makes a difference.
-  */
-case class Question(
-    where: Set[Expression],
-    keys: Set[Expression],
-    rows: Set[Expression],
-    kinds: Set[String],
-    streaming: Boolean,
-    need: Expression = Literal(1),
-    extent: Extent = Extent.none,
-    settings: Map[String, String] = Map.empty,
-    other: Option[Any] = None) {
-  def comparable: Boolean = other.isEmpty && !streaming
-  /** Whether it may be about other rows the next time. */
-  def moving: Boolean = other.exists(_.isInstanceOf[Moving])
-  def sameRows(that: Question): Boolean = copy(kinds = Set.empty) == that.copy(kinds = Set.empty)
-}
-
-/** INVARIANT: what may be about other rows the next time is not the same as anything, not even as itself. */
-final class Moving
-
 /** What users have been told about groups of rows, so that answers are not subtracted from each other.
   *
   * Only what a recipe names is watched: aggregates over columns for which the policies ask for a least size of groups.
@@ -49,7 +23,6 @@ object Releases {
   private val json = new ObjectMapper()
   private val told = new ConcurrentHashMap[Key, Vector[Question]]()
   private val locks = new ConcurrentHashMap[(String, String), Object]()
-  private val columns = new ConcurrentHashMap[String, ExprId]()
 
   /** Why the plan would tell too much together with what its user was told before; else it is noted as told, and the
     * answer is whether it is told once only: the same plan may tell of other rows when it runs again. One that `stays` is
@@ -105,8 +78,9 @@ object Releases {
     else if (questions.exists(one => one.settings.nonEmpty && one.settings != Steady.settings(session, ordered = false))) Some("cannot be compared")
     else if (questions.size > MOST_QUESTIONS) Some("are too many different questions to compare")
     else try {
-      val rows = Hook.collect(session, Hook.stoppable(binding, atoms(leaf, questions, seen)))
+      val rows = Hook.collect(session, Hook.stoppable(binding, Atoms(leaf, questions, seen, MOST_ATOMS + 1)))
       if (rows.length > MOST_ATOMS) Some("make too many different parts to compare")
+      else if (rows.exists(Atoms.doubtful)) Some("have a condition or a key that fails for some rows, and cannot be compared")
       else Hook.compare(binding.guard, letter(questions, rows)) match {
         case "" => None
         case "too many steps" => Some("are too much to compare")
@@ -134,26 +108,6 @@ object Releases {
     json.writeValueAsString(result)
   }
 
-  /** How many rows of the table are in the same classes of all questions, how many of these are not `seen`, and what the
-    * neediest of them needs. */
-  private def atoms(leaf: LogicalPlan, questions: Seq[Question], seen: Option[Expression]): LogicalPlan = {
-    val named = leaf.output.map(one => id(one) -> one).toMap
-    def here(one: Expression): Expression = Silent(one.transform { case a: Attribute => named.getOrElse(a.exprId, Build.broken(s"no column ${a.name}")) })
-    val classes = questions.zipWithIndex.map { case (one, place) =>
-      val keys = CreateStruct(Literal(1) +: one.keys.toSeq.sortBy(_.toString).map(here))
-      def met(conditions: Set[Expression]) = Coalesce(Seq(conditions.toSeq.map(here).reduceOption(And).getOrElse(Literal.TrueLiteral), Literal.FalseLiteral))
-      val nothing = Literal(null, keys.dataType)
-      // INVARIANT: nothing that a user wrote is computed of a row that the policies do not let through.
-      Alias(If(met(one.rows), If(met(one.where), keys, nothing), nothing), s"c$place")()
-    }
-    val needs = questions.zip(classes).map { case (one, made) => Alias(If(IsNotNull(made.child), here(one.need), Literal(null, IntegerType)), "need")() }
-    val unseen = Alias(seen.fold[Expression](Literal(1))(one => If(Coalesce(Seq(Silent(one), Literal.FalseLiteral)), Literal(null, IntegerType), Literal(1))), "unseen")()
-    val counts = Seq(Literal(1), unseen.toAttribute).map(one => Alias(Count(one).toAggregateExpression(), "size")())
-    val sized = counts ++ needs.map(one => Alias(Max(one.toAttribute).toAggregateExpression(), "need")())
-    val rows = Project((classes ++ needs) :+ unseen, leaf)
-    Limit(Literal(MOST_ATOMS + 1), Aggregate(classes.map(_.toAttribute), classes.map(_.toAttribute) ++ sized, rows))
-  }
-
   // What is asked -----------------------------------------------------------------------------------------------------
 
   private def question(session: SparkSession, node: LogicalPlan, behind: Behind, leaf: LogicalPlan, release: JsonNode, recipe: JsonNode, numbers: Numbers): Question = {
@@ -165,7 +119,9 @@ object Releases {
     val form = node match {
       // What is left of a condition that was removed is not what was written.
       case aggregate: Aggregate if steady && recipe.get("removed").isEmpty =>
-        simple(aggregate.child, leaf, aggregate.groupingExpressions, Nil).map { case (keys, where) => (keys.map(spelt), where.map(spelt).flatMap(Conjuncts.of)) }
+        val quiet = Quiet(recipe, numbers)
+        val keys = quiet(aggregate).asInstanceOf[Aggregate].groupingExpressions
+        simple(aggregate.child, leaf, quiet, keys, Nil).map { case (keys, where) => (keys.map(spelt), where.map(spelt).flatMap(Conjuncts.of)) }
       case _ => None
     }
     // INVARIANT: two functions of one aggregate may be of other rows, and two tables in it may be the same one.
@@ -194,18 +150,21 @@ object Releases {
     (_.transformUp { case a: Attribute => cells.getOrElse(numbers(a.exprId), a) }, rows, size)
   }
 
-  /** Keys and conditions by the columns of the leaf, if there is nothing but projections and filters above it. */
-  private def simple(plan: LogicalPlan, leaf: LogicalPlan, keys: Seq[Expression], where: Seq[Expression]): Option[(Seq[Expression], Seq[Expression])] = plan match {
-    case same if same eq leaf => Some((keys, where))
-    case SubqueryAlias(_, child) => simple(child, leaf, keys, where)
-    case view: View if view.isTempView => simple(view.child, leaf, keys, where)
-    case Filter(condition, child) => simple(child, leaf, keys, where ++ Conjuncts.of(condition))
-    case Project(list, child) =>
-      val made = list.collect { case alias: Alias => alias.exprId -> alias.child }.toMap
-      def below(one: Expression): Expression = one.transform { case a: Attribute if made.contains(a.exprId) => made(a.exprId) }
-      simple(child, leaf, keys.map(below), where.map(below))
-    case _ => None
-  }
+  /** Keys and conditions by the columns of the leaf, if there is nothing but projections and filters above it.
+    *
+    * INVARIANT: they raise an error for the same rows as in the plan, and are NULL for the same ones instead.
+    */
+  private def simple(plan: LogicalPlan, leaf: LogicalPlan, quiet: Quiet, keys: Seq[Expression], where: Seq[Expression]): Option[(Seq[Expression], Seq[Expression])] =
+    if (plan eq leaf) Some((keys, where)) else quiet(plan) match {
+      case SubqueryAlias(_, child) => simple(child, leaf, quiet, keys, where)
+      case view: View if view.isTempView => simple(view.child, leaf, quiet, keys, where)
+      case Filter(condition, child) => simple(child, leaf, quiet, keys, where ++ Conjuncts.of(condition))
+      case Project(list, child) =>
+        val made = list.collect { case alias: Alias => alias.exprId -> alias.child }.toMap
+        def below(one: Expression): Expression = one.transform { case a: Attribute if made.contains(a.exprId) => made(a.exprId) }
+        simple(child, leaf, quiet, keys.map(below), where.map(below))
+      case _ => None
+    }
 
   /** An expression without names for parts of it, as `x BETWEEN 1 AND 9` has one for `x`. */
   private def spelt(one: Expression): Expression = one.transformUp {
@@ -221,9 +180,5 @@ object Releases {
     case _ => false
   }
 
-  private def named(one: Expression): Expression = one.transform {
-    case a: Attribute => AttributeReference(a.name.toLowerCase, a.dataType)(id(a))
-  }.canonicalized
-
-  private def id(column: Attribute): ExprId = columns.computeIfAbsent(column.name.toLowerCase, _ => NamedExpression.newExprId)
+  private def named(one: Expression): Stated = new Stated(one.transform { case a: Attribute => Columns.of(a) })
 }

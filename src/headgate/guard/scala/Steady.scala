@@ -26,9 +26,15 @@ object Steady {
     case _: UserDefinedExpression => true
     case one: AggregateFunction => !inAnyOrder(one)
     case cast: Cast => mayBeNow(cast)
+    // Spark calls these deterministic. What they draw, or where an object lies in memory, is another each time.
+    case _: AesEncrypt => true
+    case text: FormatString => !text.children.forall(one => printed(one.dataType))
     case shorthand: RuntimeReplaceable => !is(shorthand.replacement)
     case other => moving.exists(Names.of(other).startsWith)
   }
+
+  /** Whether Java prints a value, and not where in memory it is: bytes, and maps as numbers, it does not. */
+  private def printed(kind: DataType): Boolean = kind == FloatType || kind == DoubleType || kind == NullType || exact(kind)
 
   /** Whether Spark may put in the time for a text that is made a time: `now`, `today`, `yesterday UTC`. */
   private def mayBeNow(cast: Cast): Boolean = (cast.child, cast.dataType) match {
@@ -107,7 +113,7 @@ object Steady {
   /** Whether an expression means the same under all settings that a user may change. */
   def settled(one: Expression): Boolean = (one match {
     case _: Attribute | _: Literal | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull | _: BinaryComparison | _: In | _: InSet => true
-    case _: If | _: CaseWhen | _: Coalesce | _: StartsWith | _: EndsWith | _: Contains | _: Alias => true
+    case _: If | _: CaseWhen | _: Coalesce | _: Silent | _: StartsWith | _: EndsWith | _: Contains | _: Alias => true
     // These hold what becomes of errors from when they were made.
     case _: Add | _: Subtract | _: Multiply | _: Divide | _: Remainder | _: UnaryMinus => true
     case cast: Cast => !cast.needsTimeZone && Cast.canUpCast(cast.child.dataType, cast.dataType)
