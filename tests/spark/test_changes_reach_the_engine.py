@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
 
 from headgate.errors import ConflictError, StoreError, UnknownNameError
 from headgate.model.schema import StreamSchema
@@ -276,6 +277,33 @@ def test_who_iterates_goes_on_when_a_stream_is_added(spark: SparkSession, catalo
         hg.stop()
         assert ended.wait(60)
         assert got == ["p1", "p2"]
+
+
+def test_who_looks_at_an_engine_that_is_about_to_start_waits_for_its_rows(
+    spark: SparkSession, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    got: list[object] = []
+    start, looking = Engine.start, Event()
+
+    def look() -> None:
+        looking.set()
+        got.extend(row["SID"] for row in near.await_rows(1))
+
+    def started_late(engine: Engine, available_now: bool = False) -> StreamingQuery:
+        looker.start()
+        assert looking.wait(30)
+        looker.join(LONG_ENOUGH)  # it must not give up, now that the engine is there and does not run yet
+        return start(engine, available_now)
+
+    with opened(spark, catalog) as hg:
+        near = hg.query("SELECT SID FROM Position", user="ann")
+        looker = Thread(target=look, daemon=True)
+        with monkeypatch.context() as patched:
+            patched.setattr(Engine, "start", started_late)
+            hg.start()
+        hg.push("Position", tuples(1))
+        looker.join(60)
+        assert got == ["p1"]
 
 
 def test_who_iterates_goes_on_when_an_epoch_is_cut_short(

@@ -227,7 +227,9 @@ class Headgate:
                 )
             snapshot = self.catalog.current()
             verdict = decide_with(Decider(snapshot.policies, snapshot.streams), query, snapshot.user(who))
-            handle = Handle(lambda: self.engine, query, who, verdict, engine.epoch + 1, self._stopped)
+            handle = Handle(
+                lambda: self.engine, self._settled_engine, query, who, verdict, engine.epoch + 1, self._stopped
+            )
             self._handles.add(handle)
             self._close(self._left_out(snapshot.streams))
             return handle
@@ -288,6 +290,10 @@ class Headgate:
             if self._engine is None:
                 self._engine = Engine(self.spark, self.root, self._system(), self._sources, self._settings)
             return self._engine
+
+    def _settled_engine(self) -> Engine:
+        with self._lock:
+            return self.engine
 
     def start(self) -> Headgate:
         """Begin to read the streams."""

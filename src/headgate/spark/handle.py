@@ -37,6 +37,7 @@ class Handle:
     def __init__(
         self,
         engine: Callable[[], Engine],
+        settled: Callable[[], Engine],
         query: Query,
         user: str,
         verdict: Verdict,
@@ -48,6 +49,8 @@ class Handle:
         self.verdict = verdict
         self.query = query
         self._engine = engine
+        self._settled = settled
+        """The engine, once nobody is about to start, stop or replace it."""
         self._since = since
         self._next = since
         self._on_stop = on_stop
@@ -153,8 +156,8 @@ class Handle:
                 return False
             if not engine.active:
                 # Not under the engine's own lock: whoever replaces it has the lock that this asks for, and wants that.
-                before, engine = engine, self._engine()
-                if engine is before:
+                engine = self._settled()
+                if not engine.active and engine.epoch < self._next:
                     return False
                 continue
             with engine.changed:
