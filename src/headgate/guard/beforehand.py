@@ -10,12 +10,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from headgate.guard.objects import Objects
+from headgate.guard.objects import Objects, certain
 from headgate.guard.reading import (
     added_to_database,
     added_to_source,
     added_to_table,
-    certain,
     keys_of_path,
     lowered,
     not_chosen,
