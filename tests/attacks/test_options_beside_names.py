@@ -8,6 +8,7 @@ columns.
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from guarded import ALL, drained, policy, refused, rows
@@ -67,6 +68,25 @@ def test_a_name_with_another_place_beside_it(tables, form) -> None:
     for key in ("path", "pAth", "PATH", "paths", "basePath", "__globPaths__"):
         with refused(f"the option `{key.lower()}` is not allowed for"):
             asked(form, asking(tables), key, str(tables.folder / "beside_closed")).columns  # noqa: B018 - asks
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("recursiveFileLookup", "true"),
+        ("pathGlobFilter", "part*"),
+        ("modifiedBefore", "2022-01-01T00:00:00"),
+        ("modifiedAfter", "2022-01-01T00:00:00"),
+        ("ignoredPathSegmentRegex", "a"),
+        ("archivePathFilter", "*"),
+        ("ignoreInvalidPartitionPaths", "true"),
+        ("cleanSource", "delete"),
+    ],
+)
+def test_a_name_with_a_choice_of_files_beside_it(tables, form, key, value) -> None:
+    with refused(f"the option `{key.lower()}` is not allowed for"):
+        asked(form, asking(tables), key, value).columns  # noqa: B018 - asks for the schema
 
 
 def test_what_chooses_no_files_goes_on(tables) -> None:
@@ -133,3 +153,43 @@ def test_nor_for_those_of_a_table_that_lies_in_it(world) -> None:
     guard.settle("dept", "/data/outer/inner", "parquet")
     assert "refuse" not in decided(guard, paths=["/data/outer/part-0"], home="/data/outer")
     assert STRAYS in decided(guard, paths=["/data/outer/inner/part-0"], home="/data/outer")
+
+
+# What a session remembers of a table.
+
+
+TEAM = policy("sums", "object: {tables: [beside_team], attributes: [pay]}, allow: [sum], min_group: 5") + policy(
+    "ids", "object: {tables: [beside_team], attributes: [id]}, allow: [read, assist]"
+)
+
+
+def test_who_asks_first_does_not_choose_the_files_of_a_table(tables) -> None:
+    """Without one of its files, the same question would be about all but one person."""
+    place = tables.folder / "beside_team"
+    tables.spark.sql("DROP TABLE IF EXISTS beside_team")
+    tables.spark.sql(f"CREATE TABLE beside_team ({COLUMNS}) USING csv LOCATION '{place}'")
+    place.mkdir(exist_ok=True)
+    (place / "a.csv").write_text("".join(f"{number},n{number},{100 + number}\n" for number in range(10)))
+    (place / "b.csv").write_text("99,Zoe,4711\n")
+    os.utime(place / "a.csv", (1.6e9, 1.6e9))
+    guard = tables.guard(TEAM, tables=("beside_team",))
+    question = "SELECT sum(pay) FROM beside_team"
+    assert rows(session("ann", guard, tables.spark).sql(question)) == [(5756,)]
+    late = session("ann", guard, tables.spark)
+    with refused("the option `modifiedbefore` is not allowed"):
+        late.sql("SELECT * FROM beside_team WITH (modifiedBefore='2022-01-01T00:00:00')").columns  # noqa: B018 - asks
+    assert rows(late.sql(question)) == [(5756,)]
+
+
+def test_nor_tables_that_lie_in_it(tables) -> None:
+    outer = tables.folder / "beside_outer"
+    for name, place, row in (("beside_outer", outer, "1,Open,1"), ("beside_inner", outer / "inner", "2,secret,4711")):
+        tables.spark.sql(f"DROP TABLE IF EXISTS {name}")
+        tables.spark.sql(f"CREATE TABLE {name} ({COLUMNS}) USING csv LOCATION '{place}'")
+        place.mkdir(exist_ok=True)
+        (place / "part.csv").write_text(f"{row}\n")
+    words = policy("open", "object: {tables: [beside_outer]}, allow: [read]")
+    ann = session("ann", tables.guard(words, tables=("beside_outer", "beside_inner")), tables.spark)
+    with refused("the option `recursivefilelookup` is not allowed"):
+        ann.sql("SELECT * FROM beside_outer WITH (recursiveFileLookup='true')").columns  # noqa: B018 - asks
+    assert rows(ann.table("beside_outer").select("name")) == [("Open",)]

@@ -27,7 +27,7 @@ def _misreadings(
     elif "table" in leaf.facts:
         # Of a table of the catalog these are the options that are not its own.
         given = {key: value for key, value in options.items() if not _said_by_spark(key, value, leaf)}
-        yield from _added(table, given, {}, _BESIDE_NAMES | _CHOOSING - {"path", "recursivefilelookup"} | _OF_WRITERS)
+        yield from _added(table, given, {}, _BESIDE_NAMES | _OF_WRITERS)
     elif leaf.facts.get("source") == "files":
         yield from _files(leaf, table, objects, names, columns)
     else:
@@ -113,8 +113,12 @@ def added_to_source(table: str, given: Mapping[str, str], objects: Objects) -> I
 
 
 def added_to_table(name: str, given: Mapping[str, str]) -> Iterator[str]:
-    """What is wrong with options beside the name of a table that may be one of files or of a database."""
-    yield from _added(name, given, {}, _BESIDE_NAMES | _CHOOSING - {"path"} | _ABOUT_CONNECTIONS - _OF_DATABASES)
+    """What is wrong with options beside the name of a table that may be one of files or of a database.
+
+    INVARIANT: none of them chooses files. Spark keeps the files of a table as it found them for whoever named the table
+    first in a session, and takes them for the table ever after, whatever options later queries have or have not.
+    """
+    yield from _added(name, given, {}, _BESIDE_NAMES | _ABOUT_CONNECTIONS - _OF_DATABASES)
 
 
 def left_to_users(source_format: str) -> frozenset[str]:
