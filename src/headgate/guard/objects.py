@@ -144,10 +144,6 @@ class Objects:
                 return key
         return None
 
-    def agreed(self, table: str) -> frozenset[str]:
-        """The options that the files of a table are read with."""
-        return frozenset(key.lower() for key in self._sources[table].options) if table in self._sources else frozenset()
-
     def _by_paths(self, paths: Iterable[str]) -> str | None:
         """All paths must lie in one and the same place: a read across two tables is neither."""
         found = {self.by_path(path) for path in paths}

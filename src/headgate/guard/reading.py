@@ -112,6 +112,16 @@ def added_to_source(table: str, given: Mapping[str, str], objects: Objects) -> I
         yield f"{problem}; an administrator has to give it in `sources`"
 
 
+def added_to_files(table: str, given: Mapping[str, str], objects: Objects) -> Iterator[str]:
+    """What is wrong with the options that files are looked for with, by their path.
+
+    INVARIANT: the same are refused as when a plan is decided on, and before Spark acts on them: it lists folders by a
+    pattern of the user's, and a stream that is gone on with deletes files before anybody is asked about its next batch.
+    """
+    allowed = _BESIDE_NAMES | _CHOOSING | {"basepath"}
+    yield from _added(table, given, lowered(objects.layout(table).options), allowed)
+
+
 def added_to_table(name: str, given: Mapping[str, str]) -> Iterator[str]:
     """What is wrong with options beside the name of a table that may be one of files or of a database.
 
