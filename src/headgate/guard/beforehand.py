@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from headgate.guard.objects import Objects
+from headgate.guard.objects import Objects, certain
 from headgate.guard.reading import (
     added_to_database,
+    added_to_files,
     added_to_source,
     added_to_table,
-    certain,
     keys_of_path,
     lowered,
     not_chosen,
@@ -63,9 +63,13 @@ def unresolvable(text: str, objects: Objects, may_choose: MayChoose, user: User,
     options = lowered(content["options"])
     if content["kind"] == "table":
         return next(added_to_table(content["name"], options), None)
-    paths = (*content["paths"], *json.loads(options.get("paths", "[]")))
     reading = Reading(
-        content["kind"], content["format"].lower(), content["schema"], paths, options, content.get("base")
+        content["kind"],
+        content["format"].lower(),
+        content["schema"],
+        tuple(content["paths"]),
+        options,
+        content.get("base"),
     )
     return next(_objections(reading, objects, may_choose), None)
 
@@ -82,19 +86,19 @@ def _objections(reading: Reading, objects: Objects, may_choose: MayChoose) -> It
         if table is None:
             yield f"the folder that is read is not known; {_SAID}"
         elif reading.kind == "files":
-            # Keys with a dot are Hadoop's: they choose file systems, and how to reach them.
-            strange = {key for key in reading.options if "." in key} - objects.agreed(table)
-            yield from (f"the option `{key}` is not allowed for `{table}`" for key in sorted(strange))
             yield from _chosen_by_folder(path, table, objects, may_choose)
             yield from _chosen_by_name(path, reading, objects)
             # INVARIANT: Spark goes there to see what it is.
             if reading.base is not None and _table_at(reading.base, objects) != table:
                 yield f"the `basePath` is not in the folder of `{table}`"
+            if not reading.schema and reading.format not in CARRYING:
+                yield f"the columns of `{reading.format}` files are found by reading them; give the schema"
+            yield from added_to_files(table, reading.options, objects)
     if reading.kind == "jdbc":
         yield from _database(reading, objects)
     elif reading.kind == "files":
-        if not reading.schema and reading.format not in CARRYING:
-            yield f"the columns of `{reading.format}` files are found by reading them; give the schema"
+        if not reading.paths:
+            yield f"no folder is named to read from; {_SAID}"
     elif (table := objects.by_format(reading.format, reading.options)) is None:
         yield f"the source `{reading.format}` is not known; {_SAID}"
     else:

@@ -112,6 +112,8 @@ class _Check:
         """What is wrong with where the rows of a node come from, or go to."""
         if node.name == "View" and _is_global(node.facts["name"]):
             yield f"the view `{node.facts['name']}` belongs to all sessions; make a view of your own"
+        elif node.name in GOVERNED and node.out and self.objects.strays(node):
+            yield f"what would be read as {_source_text(node)} is not where the catalog has its files"
         elif node.name in GOVERNED and node.out and self.objects.object_of(node) is None:
             yield f"{_source_text(node)} is not known; an administrator has to say which table of the policies it is"
         elif node.name in GOVERNED and node.out and (problem := next(self._misreadings(node), None)):

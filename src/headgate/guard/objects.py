@@ -86,10 +86,8 @@ class Objects:
     def object_of(self, leaf: Node) -> str | None:
         """The table that a leaf reads; None for one that nobody has said anything about."""
         facts = leaf.facts
-        if "parts" in facts:
-            return self._tables.get(tuple(part.lower() for part in facts["parts"]))
         if "table" in facts:
-            return self.table(facts["table"])
+            return None if self.strays(leaf) else self._named(leaf)
         match facts.get("source"):
             case "files":
                 return self._by_paths(facts["paths"])
@@ -98,6 +96,28 @@ class Objects:
             case "v1" | "v2":
                 return self._by_options(facts["class"], facts["options"])
         return None
+
+    def _named(self, leaf: Node) -> str | None:
+        if "parts" in leaf.facts:
+            return self._tables.get(tuple(part.lower() for part in leaf.facts["parts"]))
+        return self.table(leaf.facts["table"])
+
+    def strays(self, leaf: Node) -> bool:
+        """Whether a leaf goes by the name of a table, and reads files that are not where the catalog has that table.
+
+        INVARIANT: a name stands for the files in its own place; what else leads to other files, options or a relation
+        that Spark has kept, does not make those files the table.
+        """
+        if "table" not in leaf.facts or "paths" not in leaf.facts:
+            return False
+        home, elsewhere = leaf.facts.get("home"), {plain_path(path) for path in leaf.facts.get("elsewhere", ())}
+        if home is None:
+            return True
+        place = plain_path(certain(home))
+        roots = {plain_path(path) for path in leaf.facts["paths"]} - elsewhere - {place}
+        inside = self.inside(certain(home), self._named(leaf) or "") if roots else ()
+        others = [(*place, *folders) for folders in inside]
+        return any(root[: len(place)] != place or any(root[: len(one)] == one for one in others) for root in roots)
 
     def layout(self, table: str) -> Layout:
         """How the table's files are to be read."""
@@ -123,10 +143,6 @@ class Objects:
             if source.format is not None and source.format.lower() == name.lower() and agreeing:
                 return key
         return None
-
-    def agreed(self, table: str) -> frozenset[str]:
-        """The options that the files of a table are read with."""
-        return frozenset(key.lower() for key in self._sources[table].options) if table in self._sources else frozenset()
 
     def _by_paths(self, paths: Iterable[str]) -> str | None:
         """All paths must lie in one and the same place: a read across two tables is neither."""
@@ -204,6 +220,24 @@ def whole_path(path: str, base: Path) -> str:
     ('hdfs://node/words', '/data/words')
     """
     return path if _SCHEME.match(path) else str((base / path).resolve())
+
+
+_GLOBS = frozenset("*?[{\\")
+
+
+def has_pattern(part: str) -> bool:
+    """Whether a part of a path stands for more than one name."""
+    return not _GLOBS.isdisjoint(part)
+
+
+def certain(path: str) -> str:
+    """A path as far as it is no pattern.
+
+    >>> certain("/data/emp/dept=[AB]/part")
+    '/data/emp'
+    """
+    parts = path.split("/")
+    return "/".join(parts[: next((place for place, part in enumerate(parts) if has_pattern(part)), len(parts))])
 
 
 _SCHEME = re.compile(r"[^/:]+:")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from headgate.guard.objects import Objects
+from headgate.guard.objects import Objects, certain, has_pattern, plain_path
 from headgate.guard.plan import Node
 
 
@@ -25,13 +25,20 @@ def _misreadings(
     if leaf.facts.get("source") == "jdbc":
         yield from _database(leaf, table, objects)
     elif "table" in leaf.facts:
-        # Of a table of the catalog these are the options that are not its own. Streams say where it is.
-        given = {key: value for key, value in options.items() if key != "basepath" or objects.below(value)}
-        yield from _added(table, given, {}, _OF_TABLES)
+        # Of a table of the catalog these are the options that are not its own.
+        given = {key: value for key, value in options.items() if not _said_by_spark(key, value, leaf)}
+        yield from _added(table, given, {}, _BESIDE_NAMES | _OF_WRITERS)
     elif leaf.facts.get("source") == "files":
         yield from _files(leaf, table, objects, names, columns)
     else:
         yield from added_to_source(table, options, objects)
+
+
+def _said_by_spark(key: str, value: str, leaf: Node) -> bool:
+    """Whether an option beside a table's name is Spark's own: where the table is, or that files have no pattern."""
+    if key in ("path", "basepath"):
+        return "home" in leaf.facts and plain_path(value) == plain_path(leaf.facts["home"])
+    return key == "__globpaths__" and leaf.streaming
 
 
 def _files(leaf: Node, table: str, objects: Objects, names: tuple[str, ...], columns: tuple[str, ...]) -> Iterator[str]:
@@ -105,10 +112,23 @@ def added_to_source(table: str, given: Mapping[str, str], objects: Objects) -> I
         yield f"{problem}; an administrator has to give it in `sources`"
 
 
+def added_to_files(table: str, given: Mapping[str, str], objects: Objects) -> Iterator[str]:
+    """What is wrong with the options that files are looked for with, by their path.
+
+    INVARIANT: the same are refused as when a plan is decided on, and before Spark acts on them: it lists folders by a
+    pattern of the user's, and a stream that is gone on with deletes files before anybody is asked about its next batch.
+    """
+    allowed = _BESIDE_NAMES | _CHOOSING | {"basepath"}
+    yield from _added(table, given, lowered(objects.layout(table).options), allowed)
+
+
 def added_to_table(name: str, given: Mapping[str, str]) -> Iterator[str]:
-    """What is wrong with options beside the name of a table that may be one of files or of a database."""
-    about_folders = {"recursivefilelookup"}  # looked at once it is known where they are
-    yield from _added(name, given, {}, _OF_TABLES | about_folders | _ABOUT_CONNECTIONS - _OF_DATABASES)
+    """What is wrong with options beside the name of a table that may be one of files or of a database.
+
+    INVARIANT: none of them chooses files. Spark keeps the files of a table as it found them for whoever named the table
+    first in a session, and takes them for the table ever after, whatever options later queries have or have not.
+    """
+    yield from _added(name, given, {}, _BESIDE_NAMES | _ABOUT_CONNECTIONS - _OF_DATABASES)
 
 
 def left_to_users(source_format: str) -> frozenset[str]:
@@ -135,18 +155,8 @@ def chosen(leaf: Node, objects: Objects) -> list[str]:
 def keys_of_path(path: str, table: str, objects: Objects) -> tuple[str, ...]:
     """The columns by which a path in a table's place chooses rows: those of its folders, of a pattern any."""
     below = objects.below(path)
-    patterns = any(_GLOBS & set(part) for part in below)
+    patterns = any(has_pattern(part) for part in below)
     return tuple(dict.fromkeys((*folder_keys(below), *(objects.layout(table).partitions if patterns else ()))))
-
-
-def certain(path: str) -> str:
-    """A path as far as it is no pattern.
-
-    >>> certain("/data/emp/dept=[AB]/part")
-    '/data/emp'
-    """
-    parts = path.split("/")
-    return "/".join(parts[: next((place for place, part in enumerate(parts) if _GLOBS & set(part)), len(parts))])
 
 
 def not_chosen(table: str, column: str) -> str:
@@ -202,23 +212,25 @@ _FILE_FORMATS = {
     "CSVFileFormat": "csv",
     "TextFileFormat": "text",
 }
-_GLOBS = frozenset("*?[{\\")
 _BY_NAME = frozenset(("parquet", "orc", "json"))
 """Formats in which a column is found by its name, so that a user's schema cannot call one column another."""
 
-_HARMLESS = frozenset(
+_BESIDE_NAMES = frozenset(
     """
-    path paths maxfilespertrigger maxbytespertrigger latestfirst maxfileage filenameonly pathglobfilter
-    recursivefilelookup __globpaths__ mergeschema modifiedbefore modifiedafter maxcachedfiles discardcachedinputratio
+    maxfilespertrigger maxbytespertrigger latestfirst maxfileage filenameonly maxcachedfiles discardcachedinputratio
+    mergeschema
     """.split()  # noqa: SIM905 - a list of words
 )
+"""What may be said beside the name of a table of files: in which portions a stream reads them."""
+
+_CHOOSING = frozenset(("path", "recursivefilelookup", "pathglobfilter", "modifiedbefore", "modifiedafter"))
 """Options that choose files, and change nothing of what is read from them."""
+
+_HARMLESS = _BESIDE_NAMES | _CHOOSING | {"paths", "__globpaths__"}
+"""Options that files are read with by their path. The last two Spark says itself."""
 
 _OF_WRITERS = frozenset(("compression", "maxrecordsperfile", "partitionoverwritemode"))
 """Options that change nothing for whoever reads; the last one Spark gives to tables of Hive that it converts."""
-
-_OF_TABLES = (_HARMLESS | _OF_WRITERS) - {"recursivefilelookup"}
-"""What may be said beside the name of a table of files."""
 
 _DEFAULTS = frozenset({("wholetext", "false")})
 """Options that PySpark sets to what they are anyway."""

@@ -112,7 +112,8 @@ def _no_state(place: str) -> str:
 
 
 def stream_objections(node: Node, user: User, settings: Settings) -> Iterator[str]:
-    """Why a stream may not be started, with regard to where it goes."""
+    """Why a stream may not be started, with regard to what it does to files and to where it goes."""
+    yield from _source_objections(node, settings)
     yield from _sink_objections(node, user, settings)
     yield from _place_objections(node, user, settings)
 
@@ -153,6 +154,21 @@ def _has_state(node: Node) -> bool:
     if node.name == "Join":
         return all(child.streaming for child in node.children)
     return node.streaming and node.name in _STATEFUL
+
+
+_PUTTING_AWAY = frozenset(("cleansource", "sourcearchivedir"))
+
+
+def _source_objections(node: Node, settings: Settings) -> Iterator[str]:
+    """INVARIANT: what a stream has read it puts away before anybody is asked about its next batch, and as Spark's user.
+
+    Early versions of Spark ask nobody about the options of a folder that is named, so that it is asked here, too.
+    """
+    agreed = [pair for source in settings.sources.values() for pair in lowered(source.options).items()]
+    for source in node.facts.get("reads", ()):
+        for key, value in source["options"].items():
+            if key in _PUTTING_AWAY and (key, value) not in agreed:
+                yield f"a stream may not put files away that it has read; leave the option `{key}` out"
 
 
 def _sink_objections(node: Node, user: User, settings: Settings) -> Iterator[str]:

@@ -84,6 +84,7 @@ object Beforehand {
     val found = Hook.sessionTable(name).flatMap(one => Try(session.sessionState.catalog.getTableMetadata(one)).toOption)
     val json = JsonNodeFactory.instance.objectNode()
     json.put("kind", "table").put("name", name.mkString("."))
+    once(options)
     Reading.options(options, found, json)
     ask(session, json)
   }
@@ -91,6 +92,7 @@ object Beforehand {
   private def exists(session: SparkSession, name: TableIdentifier): Boolean = Try(session.sessionState.catalog.tableExists(name)).getOrElse(false)
 
   private def source(session: SparkSession, format: String, schema: Boolean, options: Map[String, String], paths: Seq[String]): Unit = {
+    once(options)
     val json = JsonNodeFactory.instance.objectNode()
     val (found, name) = kind(session, format)
     json.put("kind", found).put("format", name).put("schema", schema)
@@ -102,6 +104,10 @@ object Beforehand {
     options.collect { case (key, value) if key.equalsIgnoreCase("basePath") => json.put("base", looked(session, value)) }
     ask(session, json)
   }
+
+  /** INVARIANT: of two spellings of one option, which one counts is for Spark to say, by the order of a map. */
+  private def once(options: Map[String, String]): Unit =
+    options.keys.groupBy(_.toLowerCase).collect { case (key, same) if same.size > 1 => throw Hook.refused(s"the option `$key` is given in two spellings; give it once") }
 
   private def ask(session: SparkSession, source: ObjectNode): Unit = Hook.beforehand(session, source.toString).foreach(why => throw Hook.refused(why))
 

@@ -9,7 +9,7 @@ import scala.util.Try
 import org.apache.spark.Partition
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, ExternalCatalogUtils}
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.execution.datasources.{FileIndex, PartitioningAwareFileIndex}
+import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, PartitioningAwareFileIndex}
 import org.apache.spark.sql.execution.datasources.jdbc.{JDBCPartition, JDBCRelation}
 import org.apache.spark.sql.types.{DataType, StructType}
 
@@ -26,6 +26,26 @@ object Reading {
     if (marked.nonEmpty) result.set[ArrayNode]("marked", texts(marked.toSeq))
     val filled = schema.fields.filter(one => Padding.needed(one.metadata)).map(_.name)
     if (filled.nonEmpty) result.set[ArrayNode]("filled", texts(filled.toSeq))
+  }
+
+  /** Where the catalog has a table that is read, beside where its files are looked for. Parts of it may be elsewhere; there
+    * can be many, so that the catalog is asked for them only if something else is read than the table's own place.
+    */
+  def home(files: HadoopFsRelation, table: CatalogTable, result: ObjectNode): Unit = {
+    val session = files.sparkSession.asInstanceOf[SparkSession]
+    val place = table.storage.locationUri.map(qualified(session, _))
+    val roots = files.location.rootPaths.map(root => qualified(session, root.toUri))
+    result.set[ArrayNode]("paths", texts(roots))
+    place.foreach(result.put("home", _))
+    if (table.partitionColumnNames.nonEmpty && !roots.forall(root => place.exists(one => s"$root/".startsWith(s"$one/")))) {
+      val parts = Try(session.sessionState.catalog.listPartitions(table.identifier)).getOrElse(Nil)
+      result.set[ArrayNode]("elsewhere", texts(parts.flatMap(_.storage.locationUri).map(qualified(session, _))))
+    }
+  }
+
+  private def qualified(session: SparkSession, place: URI): String = {
+    val path = new Path(place)
+    path.getFileSystem(session.sparkContext.hadoopConfiguration).makeQualified(path).toString
   }
 
   private def marks(kind: DataType): Boolean = kind match {

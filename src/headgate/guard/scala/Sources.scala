@@ -7,7 +7,7 @@ import scala.util.Try
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, HiveTableRelation}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.connector.catalog.{CatalogPlugin, Identifier, Table}
+import org.apache.spark.sql.connector.catalog.{CatalogPlugin, Identifier, Table, TableCatalog}
 import org.apache.spark.sql.execution.command._
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCRelation
@@ -30,7 +30,7 @@ object Sources {
           result.set[ArrayNode]("paths", Reading.texts(files.location.rootPaths.map(_.toString)))
           result.put("format", Names.of(files.fileFormat))
           Reading.options(files.options, relation.catalogTable, result)
-          if (relation.catalogTable.isEmpty) Reading.describe(files.location, files.schema, result)
+          relation.catalogTable.fold(Reading.describe(files.location, files.schema, result))(Reading.home(files, _, result))
           if (relation.isStreaming) result.set[ArrayNode]("named", Reading.texts(Streams.named(files.sparkSession.asInstanceOf[SparkSession])))
         case jdbc: JDBCRelation =>
           result.put("source", "jdbc")
@@ -91,6 +91,7 @@ object Sources {
         result.put("source", "files").put("format", files.formatName)
         result.set[ArrayNode]("paths", Reading.texts(files.fileIndex.rootPaths.map(_.toString)))
         if (identifier.isEmpty) Reading.describe(files.fileIndex, files.schema, result)
+        else Seq(TableCatalog.PROP_LOCATION, "path").flatMap(key => Option(files.properties.get(key))).headOption.foreach(result.put("home", _))
       case jdbc: JDBCTable =>
         result.put("source", "jdbc")
         result.put("url", jdbc.jdbcOptions.url)

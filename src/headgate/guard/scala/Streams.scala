@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.execution.datasources.DataSource
 import org.apache.spark.sql.internal.SQLConf
 
 /** A stream that is about to be started, without what it reads: that is decided on in each micro-batch.
@@ -48,10 +49,17 @@ object Streams {
     result.put("sink", write.sink.getClass.getName)
     start.files.foreach(one => result.put("path", one.toString))
     options(write.sink).foreach(Reading.options(_, None, result))
+    val reads = result.putArray("reads")
+    sources(write.inputQuery).foreach(one => Reading.options(one.options, one.catalogTable, reads.addObject()))
     if (write.catalogTable.nonEmpty || write.catalogAndIdent.nonEmpty) result.put("table", write.sink.name())
     // What Spark throws away with the query is a folder that it has just made.
     if (!write.deleteCheckpointOnStop) result.put("checkpoint", start.checkpoint.toString).put("resumed", start.resumed)
   }
+
+  /** What a stream reads from, but for sources that read nothing but by plans. */
+  private def sources(plan: LogicalPlan): Seq[DataSource] = plan.collectLeaves().collect {
+    case leaf: Product if Names.of(leaf) == "StreamingRelation" => leaf.productElement(0)
+  }.collect { case source: DataSource => source }
 
   /** The folders and patterns that the stream which runs on this thread was made of: its batches name files only.
     *
