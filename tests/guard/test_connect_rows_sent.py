@@ -126,8 +126,8 @@ from pyspark.sql.types import *
 day = time.date(2026, 1, 2)
 at = time.datetime(2026, 1, 2, 3, 4, 5, 6)
 kinds = (
-    "a BOOLEAN, b TINYINT, c SMALLINT, d INT, e BIGINT, f FLOAT, g DOUBLE, h DECIMAL(20, 3), i STRING, j BINARY, k DATE, "
-    "l TIMESTAMP, m TIMESTAMP_NTZ, n INTERVAL DAY TO SECOND, o ARRAY<STRING>, p MAP<STRING, ARRAY<INT>>, "
+    "a BOOLEAN, b TINYINT, c SMALLINT, d INT, e BIGINT, f FLOAT, g DOUBLE, h DECIMAL(20, 3), i STRING, j BINARY, "
+    "k DATE, l TIMESTAMP, m TIMESTAMP_NTZ, n INTERVAL DAY TO SECOND, o ARRAY<STRING>, p MAP<STRING, ARRAY<INT>>, "
     "q STRUCT<a: STRING, b: STRUCT<c: ARRAY<STRUCT<d: STRING>>>>, r VOID, s ARRAY<MAP<STRING, STRING>>"
 )
 full = (
@@ -144,7 +144,7 @@ counts(spark.createDataFrame([], kinds), 0)
 counts(spark.createDataFrame([none] * 1000, kinds), 1000)
 counts(spark.createDataFrame([(None,)] * 1000, "a VOID"), 1000)
 counts(spark.createDataFrame([Row(a=Row(b=Row(c=True)))] * 10000), 10000)
-columns = {"a": [1, 2, None], "b": ["x", None, "z"], "c": [[1, 2], [], None], "d": pandas.to_datetime([at, None, at])}
+columns = {"a": [1, 2, None], "b": ["x", None, "z"], "c": [[1, 2], [], None], "d": [at, None, at]}
 table = pandas.DataFrame(columns)
 counts(spark.createDataFrame(table), 3)
 counts(spark.createDataFrame(table.iloc[1:2]), 1)

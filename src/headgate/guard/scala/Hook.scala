@@ -162,6 +162,7 @@ object Hook {
     }
     if (recipe == null || !recipe.isObject || (!recipe.has("refuse") && !recipe.has("permit"))) throw refused("the decision point gave no decision")
     if (recipe.has("refuse")) throw refused(recipe.get("refuse").asText)
+    if (binding.apart && FollowedRows.deep(plan)) throw FollowedRows.many
     if (binding.apart && !FollowedRows.stand(plan)) throw FollowedRows.refused
     val zone = Zones.of(binding)
     // INVARIANT: nothing is changed here that makes more or fewer nodes of the plan; a recipe goes by their numbers.
