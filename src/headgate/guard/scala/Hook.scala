@@ -155,6 +155,7 @@ object Hook {
 
   private def decided(session: SparkSession, binding: Binding, plan: LogicalPlan): LogicalPlan = {
     val start = System.nanoTime()
+    Streams.late(session).foreach(why => throw refused(why))
     val numbers = new Numbers
     val (decision, recipe) = try ask(binding.guard, describe(session, binding, plan, numbers), runs = true) catch {
       case refusal: RefusedException => throw refusal
