@@ -191,10 +191,11 @@ def tuned(rounds):
     return CrossValidator(
         estimator=Pipeline(stages=[best]), estimatorParamMaps=grid, evaluator=judge, numFolds=2
     ).fit(ratings)
+plain = ALS()
 refused["maxIter 100"] += [
     outcome(lambda: ALS(maxIter=101).fit(ratings)),
     outcome(lambda: Pipeline(stages=[ALS(maxIter=101)]).fit(ratings)),
-    outcome(lambda: ALS().fit(ratings, {ALS().maxIter: 101})),
+    outcome(lambda: plain.fit(ratings, {plain.maxIter: 101})),
     outcome(lambda: tuned(101)),
 ]
 links = spark.sql("SELECT id src, (id + 1) % 4 dst FROM range(4)")
