@@ -319,7 +319,27 @@ LISTS = ("list_tables", "list_databases", "list_functions", "list_catalogs", "li
 KNOWN = proto.Catalog.DESCRIPTOR.fields_by_name
 THERE = [(kind, field) for kind, field in KINDS if kind in KNOWN]
 
+# In what these triggers call a batch, rows come that were not there when it was decided on.
+TRIGGERS = (
+    BY_HAND
+    + """
+from pyspark.sql.connect import proto
+def started(trigger):
+    def fill(plan):
+        asked = plan.command.write_stream_operation_start
+        asked.input.read.is_streaming = True
+        asked.input.read.data_source.format = "rate"
+        asked.format, asked.output_mode = "noop", "append"
+        setattr(asked, trigger, "1 second")
+    return outcome(lambda: executed(fill))
+known = proto.WriteStreamOperationStart.DESCRIPTOR.fields_by_name
+triggers = [one for one in ("continuous_checkpoint_interval", "real_time_batch_duration") if one in known]
+answer = [started(one) for one in triggers] + [started("processing_time_interval")]
+"""
+)
+
 TASKS = {
+    "triggers": (ALICE, "", TRIGGERS),
     "listeners": (ALICE, "", LISTENERS),
     "code": (ALICE, "", CODE),
     "catalog": (ALICE, "", f"KINDS = {THERE!r}\n{CATALOG}"),
@@ -340,6 +360,14 @@ TASKS = {
 @pytest.fixture(scope="module")
 def answers(watched) -> dict[str, dict[str, Any]]:
     return answers_to(watched, TASKS)
+
+
+def test_streams_are_decided_on_batch_by_batch(answers) -> None:
+    *late, batches = answer_of(answers, "triggers")
+    assert late
+    for told in late:
+        assert "refused by the guard: streams with the triggers `continuous` and `realTime`" in told
+    assert "continuous" not in batches
 
 
 def test_a_listener_of_the_users_is_refused(answers) -> None:

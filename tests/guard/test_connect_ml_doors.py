@@ -133,6 +133,85 @@ answer += [files, (victim / "file").exists(), (victim.parent / "out").exists()]
 """
 )
 
+# Rounds that are laid out before the first one runs, or are made of the last one each, and parts.
+ROUNDS = (
+    PRELUDE
+    + """
+def learnt(name, kind="integer", **given):
+    def fill(plan):
+        asked = plan.command.ml_command.fit
+        asked.estimator.name, asked.estimator.uid, asked.estimator.type = f"org.apache.spark.ml.{name}", "x", 1
+        for parameter, value in given.items():
+            setattr(asked.params.params[parameter], "string" if isinstance(value, str) else kind, value)
+        asked.dataset.sql.query = "SELECT * FROM VALUES (1, 1, 1.0f), (2, 1, 2.0f) AS t(user, item, rating)"
+    return outcome(lambda: executed(fill))
+def clustered(rounds):
+    def fill(plan):
+        asked = plan.root.ml_relation.fetch
+        asked.obj_ref.id = "______ML_CONNECT_HELPER______"
+        arguments = asked.methods.add(method="powerIterationClusteringAssignClusters").args
+        arguments.add().input.sql.query = "SELECT * FROM VALUES (0L, 1L), (1L, 2L) AS t(src, dst)"
+        arguments.add().param.integer = 2
+        arguments.add().param.integer = rounds
+        for text in ("random", "src", "dst", ""):
+            arguments.add().param.string = text
+    return both(fill)
+als = "recommendation.ALS"
+refused = {
+    "maxIter 100": [
+        learnt(als, maxIter=1500),
+        learnt(als, "long", maxIter=2 ** 32 + 1500),
+        learnt(als, "long", maxIter=1500 - 2 ** 32),
+        learnt(als, "double", maxIter=1500.0),
+        learnt(als, maxIter="1500"),
+        learnt("classification.GBTClassifier", maxIter=101),
+        learnt("regression.GBTRegressor", maxIter=101),
+    ],
+    "numUserBlocks 1000": [learnt(als, numUserBlocks=2 ** 31 - 1)],
+    "numItemBlocks 1000": [learnt(als, numItemBlocks=1001)],
+    "initSteps 50": [learnt("clustering.KMeans", initSteps=5000)],
+    "maxIter 50": [learnt("clustering.LDA", optimizer="EM", maxIter=51), *clustered(51)],
+    "numPartitions 100000": [
+        learnt("feature.Word2Vec", numPartitions=2 ** 31 - 1), learnt("fpm.FPGrowth", numPartitions=100001),
+    ],
+    "cacheNodeIds 0": [
+        learnt(f"classification.{one}Classifier", "boolean", cacheNodeIds=True)
+        for one in ("DecisionTree", "GBT", "RandomForest")
+    ],
+}
+from pyspark.ml.classification import RandomForestClassifier
+from pyspark.ml.clustering import LDA, PowerIterationClustering
+from pyspark.ml.evaluation import RegressionEvaluator
+from pyspark.ml.recommendation import ALS
+ratings = spark.sql("SELECT int(id % 5) user, int(id % 7) item, float(id % 3) rating FROM range(40)")
+def tuned(rounds):
+    best = ALS(rank=1, numUserBlocks=1, numItemBlocks=1, coldStartStrategy="drop", seed=7)
+    grid = ParamGridBuilder().addGrid(best.maxIter, [1, rounds]).build()
+    judge = RegressionEvaluator(labelCol="rating")
+    return CrossValidator(
+        estimator=Pipeline(stages=[best]), estimatorParamMaps=grid, evaluator=judge, numFolds=2
+    ).fit(ratings)
+plain = ALS()
+refused["maxIter 100"] += [
+    outcome(lambda: ALS(maxIter=101).fit(ratings)),
+    outcome(lambda: Pipeline(stages=[ALS(maxIter=101)]).fit(ratings)),
+    outcome(lambda: plain.fit(ratings, {plain.maxIter: 101})),
+    outcome(lambda: tuned(101)),
+]
+links = spark.sql("SELECT id src, (id + 1) % 4 dst FROM range(4)")
+done = [
+    outcome(lambda: ALS(maxIter=3, rank=1, numUserBlocks=2).fit(ratings)),
+    outcome(lambda: tuned(2)),
+    outcome(lambda: LDA(maxIter=60, k=2).fit(vectors(flowers).limit(3))),
+    outcome(lambda: LDA(maxIter=2, k=2, optimizer="em").fit(vectors(flowers).limit(3))),
+    outcome(lambda: RandomForestClassifier(labelCol=KIND, numTrees=2, cacheNodeIds=False).fit(vectors(flowers))),
+    outcome(lambda: KMeans(k=2, initSteps=3).fit(vectors(flowers))),
+    outcome(lambda: PowerIterationClustering(k=2, maxIter=3).assignClusters(links).collect()),
+]
+answer = [refused, done]
+"""
+)
+
 METHODS = (
     PRELUDE
     + """
@@ -254,6 +333,7 @@ TASKS = {
     "classes": (ALICE, "", CLASSES),
     "types": (ALICE, "", TYPES),
     "places": (ALICE, "", f"KINDS = {KINDS!r}\n{PLACES}"),
+    "rounds": (ALICE, "", ROUNDS),
     "methods": (ALICE, "", METHODS),
     "others": (ALICE, "", OTHERS),
     "statements": (ALICE, "", STATEMENTS),
@@ -352,6 +432,18 @@ def test_errors_of_algorithms_are_told_without_values(answers) -> None:
 def test_how_much_is_kept_of_models_is_for_administrators(answers) -> None:
     for told in answer_of(answers, "settings"):
         assert "may not be changed" in told
+
+
+def test_algorithms_lay_out_no_number_of_rounds(answers) -> None:
+    """Way in 20: Spark's scheduler calls itself for each, and ends for all users when it has no more stack."""
+    refused, done = answer_of(answers, "rounds")
+    assert [len(told) for told in refused.values()] == [11, 1, 1, 1, 3, 2, 3]
+    for bound, found in refused.items():
+        parameter, most = bound.split()
+        expected = f"may be a whole number of {most} at most" if most != "0" else "may only be false"
+        for told in found:
+            assert re.search(f"`{parameter}` of `\\w+` {expected}", told), (bound, told)
+    assert done == ["done"] * 7
 
 
 def test_an_algorithm_that_never_ends_is_stopped(tmp_path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from guarded import USERS, drained, policy, refused, rows
+from pyspark.errors import StreamingQueryException
 from pyspark.sql.functions import explode, split
 
 from headgate.guard import Guard, Settings, Source, catalog_of, session, table_schema
@@ -99,6 +100,20 @@ def test_a_socket_that_nobody_spoke_of_is_not_connected_to(spark) -> None:
         server.setblocking(False)
         with pytest.raises(BlockingIOError):
             server.accept()
+
+
+def test_a_stream_without_batches_is_refused(spark, tmp_path) -> None:
+    """Way in 13: what comes during a long batch would be decided by what was decided when it began."""
+    with served([FIRST]) as (port, go):
+        guard = words_guard(spark, NO_FUND, Source(format="socket", options={"host": "localhost", "port": str(port)}))
+        ann = session("ann", guard, spark)
+        lines = ann.readStream.format("socket").options(host="localhost", port=port).load()
+        query = lines.writeStream.format("console").trigger(continuous="1 second").start()
+        go.release()
+        with pytest.raises(
+            StreamingQueryException, match="the triggers `continuous` and `realTime` are not decided on"
+        ):
+            query.awaitTermination(60)
 
 
 def test_a_socket_is_read_as_its_source_says(spark) -> None:

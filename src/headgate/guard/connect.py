@@ -156,6 +156,8 @@ def _started(port: int, host: str, config: Mapping[str, str]) -> SparkSession:
         .config("spark.sql.variable.substitute", "false")
         # Clients ask how large a plan must be to be packed; a packed one is refused, as it cannot be looked at.
         .config("spark.connect.session.planCompression.threshold", "-1")
+        # They ask as well from what size on rows are sent as artifacts, which are refused; messages have 128 MB.
+        .config("spark.sql.session.localRelationCacheThreshold", str(2**31 - 1))
         .config("spark.scheduler.mode", "FAIR")
         .getOrCreate()
     )

@@ -87,12 +87,38 @@ HELPED_WITH = tuple(
 )
 """What is done without a model. `handleOverwrite` would delete the folder that it is given."""
 
+
+def _most(names: tuple[str, ...], **parameters: int) -> dict[str, int]:
+    return {f"{name}.{parameter}": most for name in names for parameter, most in parameters.items()}
+
+
+_TREES = tuple(one for one in ESTIMATORS if "Tree" in one or "GBT" in one or "RandomForest" in one)
+_GRAPHS = 50
+"""How many rounds there are of algorithms on graphs, of which each is some ten steps on what the last one made."""
+
+MOST = {
+    **_most(_of("recommendation", "ALS"), maxIter=100, numUserBlocks=1_000, numItemBlocks=1_000),
+    **_most(_of("classification", "GBTClassifier") + _of("regression", "GBTRegressor"), maxIter=100),
+    **_most(_of("clustering", "KMeans"), initSteps=50),
+    **_most(_of("clustering", "LDA"), maxIter=_GRAPHS),
+    **_most(_of("feature", "Word2Vec") + _of("fpm", "FPGrowth"), numPartitions=100_000),
+    **_most(_TREES, cacheNodeIds=0),
+    **_most(("powerIterationClusteringAssignClusters",), maxIter=_GRAPHS),
+}
+"""Whole numbers that may be no larger, by what they are given to. Spark's scheduler looks at what rounds are made of by
+calling itself for each, on one thread for all users, which ends when it has no more stack, and Spark with it.
+
+Of an `LDA` it is so only with the optimizer `em`. What trees note of their nodes (`cacheNodeIds`) they make of the last
+note for each group of nodes, of which there are any number.
+"""
+
 NAMED = {
     "OPERATOR_TYPE_ESTIMATOR": ESTIMATORS,
     "OPERATOR_TYPE_TRANSFORMER": TRANSFORMERS,
     "OPERATOR_TYPE_EVALUATOR": EVALUATORS,
     "asked": ASKED,
     "helped": HELPED_WITH,
+    "most": tuple(f"{parameter} {most}" for parameter, most in MOST.items()),
 }
 """The names that are let in, by what they are names of; operators as the protocol calls them. Models have none, as
 they are not read from files."""

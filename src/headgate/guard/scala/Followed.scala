@@ -2,6 +2,7 @@ package org.apache.spark.sql.headgate
 
 import java.io.ObjectOutputStream
 import java.util.{Collections, WeakHashMap}
+import scala.collection.mutable
 
 import org.apache.spark.{Partition, Partitioner, TaskContext}
 import org.apache.spark.rdd.RDD
@@ -118,18 +119,43 @@ class FollowedRows(rows: RDD[InternalRow], @transient stands: () => Boolean) ext
 
 object FollowedRows {
   /** Whether the rows in a plan that were made of other plans may still be used, as far as can be told. */
-  def stand(plan: LogicalPlan): Boolean = !plan.exists {
-    case made: LogicalRDD => outdated(made.rdd)
-    case other => other.subqueries.exists(!stand(_))
+  def stand(plan: LogicalPlan): Boolean = {
+    val looked = mutable.Set.empty[Int]
+    !made(plan).exists(outdated(_, looked))
   }
 
-  private def outdated(rows: RDD[_]): Boolean = rows match {
-    case _ if rows.isCheckpointed => false // these were delivered
-    case followed: FollowedRows if !followed.stand => true
-    case other => other.dependencies.exists(one => outdated(one.rdd))
+  /** Whether the rows in a plan were made of rows that were made of rows, and so on, in more steps than Spark's scheduler can take:
+    * it calls itself for each, on one thread for all users, which ends when it has no more stack, and Spark with it.
+    */
+  def deep(plan: LogicalPlan): Boolean = {
+    val counted = mutable.Map.empty[Int, Int]
+    made(plan).exists(steps(_, counted) > MOST)
   }
+
+  private val MOST = 150
+
+  /** The rows in a plan that were made of other plans. */
+  private def made(plan: LogicalPlan): Seq[RDD[_]] = plan.collect {
+    case made: LogicalRDD => Seq(made.rdd)
+    case other => other.subqueries.flatMap(made(_))
+  }.flatten
+
+  /** Rows can be made of the same rows twice, and these too: each is looked at once. */
+  private def outdated(rows: RDD[_], looked: mutable.Set[Int]): Boolean = rows match {
+    case _ if !looked.add(rows.id) || rows.isCheckpointed => false // checkpointed ones were delivered
+    case followed: FollowedRows if !followed.stand => true
+    case other => other.dependencies.exists(one => outdated(one.rdd, looked))
+  }
+
+  /** INVARIANT: this is at most what one plan adds to rows that were let in, as nothing is made of any that are too deep. */
+  private def steps(rows: RDD[_], counted: mutable.Map[Int, Int]): Int = counted.getOrElse(rows.id, {
+    val found = if (rows.isCheckpointed) 0 else 1 + rows.dependencies.map(one => steps(one.rdd, counted)).maxOption.getOrElse(0)
+    counted.put(rows.id, found)
+    found
+  })
 
   def refused: RefusedException = Hook.refused("policies have changed since these rows were asked for; make the frame again")
+  def many: RefusedException = Hook.refused(s"these rows were made of others in more than $MOST steps; keep some in between with `localCheckpoint()`")
   def others: RefusedException = Hook.refused("these groups may be of other rows each time they are computed, so that they are collected once")
 }
 

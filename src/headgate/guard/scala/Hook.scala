@@ -155,6 +155,7 @@ object Hook {
 
   private def decided(session: SparkSession, binding: Binding, plan: LogicalPlan): LogicalPlan = {
     val start = System.nanoTime()
+    Streams.late(session).foreach(why => throw refused(why))
     val numbers = new Numbers
     val (decision, recipe) = try ask(binding.guard, describe(session, binding, plan, numbers), runs = true) catch {
       case refusal: RefusedException => throw refusal
@@ -162,6 +163,7 @@ object Hook {
     }
     if (recipe == null || !recipe.isObject || (!recipe.has("refuse") && !recipe.has("permit"))) throw refused("the decision point gave no decision")
     if (recipe.has("refuse")) throw refused(recipe.get("refuse").asText)
+    if (binding.apart && FollowedRows.deep(plan)) throw FollowedRows.many
     if (binding.apart && !FollowedRows.stand(plan)) throw FollowedRows.refused
     val zone = Zones.of(binding)
     // INVARIANT: nothing is changed here that makes more or fewer nodes of the plan; a recipe goes by their numbers.

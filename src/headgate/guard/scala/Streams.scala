@@ -94,6 +94,20 @@ object Streams {
     passing.containsKey(Reading.whole(session, place).toString)
   }.getOrElse(false)
 
+  /** Why the stream that runs on this thread, if one does, may not go on with its trigger.
+    *
+    * INVARIANT: a batch is of rows that were there when it was decided on. Where it takes in what comes meanwhile, a change of
+    * policies would be followed long after.
+    */
+  def late(session: SparkSession): Option[String] = Option.when(session.sparkContext.getLocalProperty(QUERY) != null && !Try {
+    val query = running(session)
+    TRIGGERS(query.getClass.getMethod("trigger").invoke(query).getClass.getSimpleName.stripSuffix("$"))
+  }.getOrElse(false))(LATE)
+
+  private[sql] val LATE = "streams with the triggers `continuous` and `realTime` are not decided on anew for rows that come later; use `processingTime` or `availableNow`"
+
+  private val TRIGGERS = Set("ProcessingTimeTrigger", "OneTimeTrigger", "AvailableNowTrigger")
+
   /** Where a sink for files puts them. It keeps that to itself, but for its text. */
   private def path(sink: Table): Option[String] =
     Option(sink.toString).filter(text => FILES(sink.getClass.getName) && text.startsWith("FileSink[") && text.endsWith("]")).map(_.drop(9).dropRight(1))

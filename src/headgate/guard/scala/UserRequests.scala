@@ -37,7 +37,7 @@ class UserRequests[Request, Response](
   }
 
   /** INVARIANT: what has Python look at something, or Spark, counts before it does. Plans can be as large as a message. */
-  private def strange(message: Message): Option[String] = ConnectGuard.strangeType(user, message)
+  private def strange(message: Message): Option[String] = ConnectGuard.strangeType(user, message).orElse(ArrowRows.refusal(message))
 
   /** Why a plan is not analysed now, if it is not. What is let in counts until its call is over. */
   private def counted(request: AnalyzePlanRequest): Option[String] = {

@@ -4,9 +4,9 @@ import com.fasterxml.jackson.databind.node.{JsonNodeFactory, ObjectNode}
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
-import org.apache.spark.connect.proto.{CheckpointCommand, ExecutePlanRequest}
+import org.apache.spark.connect.proto.{CheckpointCommand, ExecutePlanRequest, WriteStreamOperationStart}
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.headgate.{Hook, Reading}
+import org.apache.spark.sql.headgate.{Hook, Reading, Streams}
 
 /** What a client asks to be written, and where to. Spark makes the source and the file system that are named, with the
   * options that are given, before there is a plan to decide on; what could never be permitted does not get that far.
@@ -25,10 +25,16 @@ object Writes {
     } else if (command.hasWriteStreamOperationStart) {
       val asked = command.getWriteStreamOperationStart
       val table = Option.when(asked.hasTableName)(asked.getTableName)
-      ask(session, asked.getFormat, asked.getOptionsMap.asScala.toMap, Option.when(asked.hasPath)(asked.getPath), table)
+      late(asked).orElse(ask(session, asked.getFormat, asked.getOptionsMap.asScala.toMap, Option.when(asked.hasPath)(asked.getPath), table))
     } else if (command.hasCheckpointCommand) unkept(command.getCheckpointCommand)
     else None
   }
+
+  /** Why a stream is not started with its trigger, if it is not. By name, as not every protocol has all of them. */
+  private def late(asked: WriteStreamOperationStart): Option[String] =
+    Option.when(asked.getAllFields.keySet.asScala.exists(one => LATE(one.getName)))(Streams.LATE)
+
+  private val LATE = Set("continuous_checkpoint_interval", "real_time_batch_duration")
 
   /** Why the rows of a frame are not kept, if they are not.
     *
